@@ -39,6 +39,16 @@ function(colock_compile_in_batches target)
     endif()
 endfunction()
 
+# colock_is_either(<target> <name> <other>): a program links this target or the other one. Where it links both itself, CMake says
+# EITHER_COLOCK_OR_ITS_TESTING_WORLD by the rule for such properties. Where a static library of its own links the other one
+# privately, that rule does not see it, and a target of this name is missing.
+function(colock_is_either target name other)
+    set(word EITHER_COLOCK_OR_ITS_TESTING_WORLD)
+    set_target_properties(${target} PROPERTIES INTERFACE_${word} ${name} COMPATIBLE_INTERFACE_STRING ${word})
+    target_link_options(
+        ${target} INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:${word}>,${other}>:$<TARGET_FILE:${word}>>)
+endfunction()
+
 if(COLOCK_DEMO)
     # Of GCC's time a fifth goes into looking for memory to use again.
     add_compile_options($<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=500000>)

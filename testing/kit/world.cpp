@@ -7,11 +7,15 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include <link.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace colock::testing {
@@ -30,6 +34,21 @@ ensemble_options options_of(const world_options& o)
     made.most_session = o.most_session;
     made.actual.since_1970 = kernel::since_1970; // as processes see it
     return made;
+}
+
+// The linker does not see that a shared library of the program brings it.
+void refuse_shared_colock()
+{
+    const auto is_colock = [](dl_phdr_info* object, std::size_t, void*) {
+        return std::string_view{object->dlpi_name}.find("/libcolock.so") != std::string_view::npos
+                   ? 1
+                   : 0;
+    };
+    if (::dl_iterate_phdr(is_colock, nullptr) != 0) {
+        throw std::logic_error{"this program loads libcolock.so, too, whose clients know no world: "
+                               "build all of it with colock::testing_world in the place of "
+                               "colock::colock"};
+    }
 }
 
 void refuse_processes()
@@ -200,8 +219,9 @@ struct world::impl {
 };
 
 world::world(std::uint64_t seed, world_options options)
-    : impl_{std::make_unique<impl>(seed, options)}
 {
+    refuse_shared_colock();
+    impl_ = std::make_unique<impl>(seed, options);
 }
 
 world::~world() = default;

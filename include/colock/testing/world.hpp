@@ -54,7 +54,8 @@ struct process_options {
 /// ```
 ///
 /// Needs `find_package(colock COMPONENTS testing_world)`, and the target `colock::testing_world` in the place of
-/// `colock::colock`. A program with both does not build.
+/// `colock::colock`. A program with both does not build. Where a library of the program loads a shared `colock::colock`, the
+/// constructor throws `std::logic_error`.
 ///
 /// A program that links it has other clocks and another epoll: `clock_gettime()`, `epoll_wait()`, `epoll_ctl()`,
 /// `timerfd_create()`, `timerfd_settime()` and `close()`. While a process of the world runs, they show its virtual time.
