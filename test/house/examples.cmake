@@ -5,12 +5,13 @@ get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(examples as_tuple callbacks curator_queue elected_leader fence/fenced_file fence/fenced_http fence/fenced_mariadb
              fence/fenced_postgresql fence/fenced_redis fence/fenced_sqlite fence/fenced_zookeeper futures hello_lock http_server logging
              metrics rate_limiter reader_writer_cache shards spans testing/loss testing/moving_shards testing/pause testing/rival
-             testing/servers_away thread_pool timed_try tls transfer worker yield)
+             testing/servers_away testing/world/loss_while_holding testing/world/moving_shards testing/world/paused_process
+             testing/world/rival testing/world/servers_away thread_pool timed_try tls transfer worker yield)
 set(others demo turn_taker) # they are for ./dev demo
 
 set(faults 0)
 file(GLOB files RELATIVE "${root}/examples" "${root}/examples/*.cpp" "${root}/examples/fence/*.cpp"
-     "${root}/examples/testing/*.cpp")
+     "${root}/examples/testing/*.cpp" "${root}/examples/testing/world/*.cpp")
 foreach(file IN LISTS files)
     string(REPLACE ".cpp" "" name "${file}")
     if(name IN_LIST others)

@@ -1,4 +1,5 @@
 // A test of a program under virtual time: the network is cut while it works under a lock.
+#define BOOST_TEST_MODULE loss_while_holding
 #include <colock/colock.hpp>
 #include <colock/testing/world.hpp>
 

@@ -1,4 +1,5 @@
 // A test of a program under virtual time: a process dies, and the others do its part of the work.
+#define BOOST_TEST_MODULE moving_shards
 #include <colock/colock.hpp>
 #include <colock/testing/world.hpp>
 

@@ -1,4 +1,5 @@
 // A test of a program under virtual time: its process stands still for longer than its session lasts.
+#define BOOST_TEST_MODULE paused_process
 #include <colock/colock.hpp>
 #include <colock/testing/world.hpp>
 

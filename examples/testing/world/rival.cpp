@@ -1,4 +1,5 @@
 // A test of a program under virtual time: a program that uses Apache Curator takes the same lock.
+#define BOOST_TEST_MODULE rival
 #include <colock/colock.hpp>
 #include <colock/testing/world.hpp>
 

@@ -1,4 +1,5 @@
 // A test of a program under virtual time: all servers are away for a minute.
+#define BOOST_TEST_MODULE servers_away
 #include <colock/colock.hpp>
 #include <colock/testing/world.hpp>
 
