@@ -1,7 +1,12 @@
 // Redis refuses the late write of an earlier holder.
+#include <colock/fence/statements.hpp>
+
 #include "store_server.hpp"
 
+#include <sstream>
+
 using namespace colock::test;
+namespace fence = colock::fence::redis;
 
 namespace {
 
@@ -16,6 +21,37 @@ struct redis : store_server {
               SIGTERM);
         BOOST_REQUIRE(wait_until([&] { return listens(); }, 30s));
     }
+
+    // The first line that one of Redis' programs prints that contains a text.
+    std::string ask(std::vector<std::string> command, const std::string& text = {}) const
+    {
+        command.insert(command.begin() + 1, {"-h", "127.0.0.1", "-p", port()});
+        subprocess program{command, {.capture_output = true}};
+        std::string found;
+        while (const auto line = program.read_line(60s)) {
+            found = found.empty() && line->find(text) != std::string::npos ? *line : found;
+        }
+        BOOST_TEST(program.wait().success());
+        return found;
+    }
+    std::string load(const std::string& script) const
+    {
+        return ask({"redis-cli", "SCRIPT", "LOAD", script});
+    }
+    // Of a command, in microseconds.
+    double latency(const std::string& command) const
+    {
+        const std::string unit = " requests per second";
+        std::vector<std::string> line{"redis-benchmark", "-c", "1", "-n", "5000", "-q"};
+        std::istringstream words{command};
+        for (std::string word; words >> word;) {
+            line.push_back(word);
+        }
+        const auto said = ask(line, unit);
+        const auto end = said.find(unit);
+        BOOST_REQUIRE(end != std::string::npos);
+        return 1e6 / std::stod(said.substr(said.rfind(' ', end - 1) + 1));
+    }
 };
 
 } // namespace
@@ -26,6 +62,22 @@ BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
 {
     const redis store;
     fence_scene{"fenced_redis", "libhiredis-dev", store.port()}.late_write_is_refused();
+}
+
+BOOST_AUTO_TEST_CASE(cost)
+{
+    const redis store;
+    const std::string token = "00000000000000070000000000000001";
+    const std::string write = "return redis.call('SET', KEYS[2], ARGV[2])";
+    const auto arguments = " 2 {note}:fence {note}:text " + token + " news";
+    const auto best =
+        least_of({"SET {note}:text news", "EVALSHA " + store.load(write) + arguments,
+                  "EVALSHA " + store.load(std::string{fence::present} + write) + arguments},
+                 [&](const std::string& command) { return store.latency(command); });
+    std::cout << "figure: Redis on this machine: SET takes " << best[0] << " us, in a script "
+              << best[1] << " us, in a script with a fence " << best[2] << " us" << std::endl;
+    BOOST_TEST(store.ask({"redis-cli", "GET", "{note}:fence"}) == token);
+    BOOST_TEST(store.ask({"redis-cli", "GET", "{note}:text"}) == "news");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
