@@ -14,6 +14,8 @@ import java.util.function.Supplier;
 
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
+import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.Participant;
 import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
@@ -36,6 +38,7 @@ final class CuratorPeer extends Peer {
     private final Map<String, NodeReadWriteLock> readWriteLocks = new HashMap<>();
     private final Map<String, SharedCount> counts = new HashMap<>();
     private final Map<String, LeaderLatch> latches = new HashMap<>();
+    private final Map<String, DistributedDoubleBarrier> doubleBarriers = new HashMap<>();
     private final Map<String, CountDownLatch> revocations = new HashMap<>();
     // By path and number: each number, or counter, is a semaphore object of its own.
     private final Map<String, InterProcessSemaphoreV2> semaphores = new HashMap<>();
@@ -83,6 +86,7 @@ final class CuratorPeer extends Peer {
         addReadWriteLock();
         addSemaphore();
         addLeaderLatch();
+        addBarriers();
     }
 
     @Override
@@ -365,6 +369,36 @@ final class CuratorPeer extends Peer {
                 ids.add(participant.getId());
             }
             return list("participants", ids);
+        });
+    }
+
+    // ------------------------------------------------------------------------------- barriers
+
+    private void addBarriers() {
+        add("set-barrier", "PATH", a -> {
+            new DistributedBarrier(client, a[0]).setBarrier();
+            return "set";
+        });
+        add("remove-barrier", "PATH", a -> {
+            new DistributedBarrier(client, a[0]).removeBarrier();
+            return "removed";
+        });
+        add("wait-on-barrier", "PATH MS", a -> {
+            var barrier = new DistributedBarrier(client, a[0]);
+            return barrier.waitOnBarrier(number(a[1]), TimeUnit.MILLISECONDS) ? "passed" : "shut";
+        });
+        add("enter", "PATH N MS", a -> {
+            if (doubleBarriers.containsKey(a[0])) {
+                throw new Refused("already entered " + a[0]);
+            }
+            var barrier = new DistributedDoubleBarrier(client, a[0], (int) positive(a[1]));
+            doubleBarriers.put(a[0], barrier);
+            return barrier.enter(number(a[2]), TimeUnit.MILLISECONDS) ? "entered" : "alone";
+        });
+        add("leave", "PATH MS", a -> {
+            DistributedDoubleBarrier barrier = known(doubleBarriers, a[0], "did not enter ");
+            doubleBarriers.remove(a[0]);
+            return barrier.leave(number(a[1]), TimeUnit.MILLISECONDS) ? "left" : "not left";
         });
     }
 

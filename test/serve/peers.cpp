@@ -112,6 +112,22 @@ BOOST_AUTO_TEST_CASE(curators_recipes_work)
 
     one->ask("multi-lock /m1 /m2", "locked");
     one->ask("multi-unlock", "unlocked");
+
+    one->ask("set-barrier /barrier", "set");
+    two->ask("wait-on-barrier /barrier 200", "shut");
+    two->tell("wait-on-barrier /barrier 20000");
+    BOOST_TEST(two->waits());
+    one->ask("remove-barrier /barrier", "removed");
+    two->expect("passed");
+
+    one->tell("enter /double 2 20000");
+    BOOST_TEST(one->waits());
+    two->ask("enter /double 2 20000", "entered");
+    one->expect("entered");
+    one->tell("leave /double 20000");
+    BOOST_TEST(one->waits());
+    two->ask("leave /double 20000", "left");
+    one->expect("left");
 }
 
 #ifdef COLOCK_TEST_TLS
