@@ -89,6 +89,10 @@ std::vector<std::string> command_line(zookeeper_options const& options,
     if (netty)
         line.push_back("-Dzookeeper.serverCnxnFactory="
                        "org.apache.zookeeper.server.NettyServerCnxnFactory");
+    // See zookeeper_classes.cpp. Where it does not fit the machine, that does without.
+    auto const classes = std::string(COLOCK_TEST_CLASSES) + (netty ? "/netty.jsa" : "/nio.jsa");
+    if (::access(classes.c_str(), R_OK) == 0)
+        line.push_back("-XX:SharedArchiveFile=" + classes);
     line.insert(line.end(), options.jvm_flags.begin(), options.jvm_flags.end());
     line.insert(line.end(),
                 {"-cp", class_path(netty), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
