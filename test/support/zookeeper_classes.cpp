@@ -40,5 +40,6 @@ try {
     keep_classes({.tls = std::make_shared<certificate_authority const>("classes", scratch.path())},
                  std::string(argv[1]) + "/netty.jsa");
 } catch (std::exception const& failure) {
-    std::fprintf(stderr, "zookeeper_classes: %s\n", failure.what()); // servers start more slowly, that is all
+    // Servers start more slowly, that is all.
+    std::fprintf(stderr, "zookeeper_classes: %s\n", failure.what());
 }
