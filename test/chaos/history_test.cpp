@@ -1,0 +1,66 @@
+// The comparison of histories with journals finds what does not fit.
+#include <support/temporary_directory.hpp>
+
+#include "history.hpp"
+#include "server_bytes.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+using namespace chaos;
+namespace type = colock::testing::type;
+namespace test = colock::test;
+
+namespace {
+
+// A time of a journal, at which the servers' clock shows these seconds since 1970.
+nanoseconds at(std::int64_t seconds)
+{
+    static const auto difference =
+        std::chrono::nanoseconds{std::chrono::system_clock::now().time_since_epoch()}.count() -
+        now();
+    return seconds * 1'000'000'000 - difference;
+}
+
+journal turn(const std::string& token, std::int64_t first, std::int64_t last)
+{
+    return {"p",
+            true,
+            {{at(first), what::asked, 1, {"mutex", "exclusive"}},
+             {at(first), what::granted, 1, {"000000000000000" + token + std::string(16, '0')}},
+             {at(first), what::holds, 1},
+             {at(last), what::holds, 1}}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(turns_and_holds)
+{
+    const test::temporary_directory d;
+    const auto node = [](int number) {
+        return "/chaos/mutex/_c_01234567-0123-4123-8123-0123456789ab-lock-000000000" +
+               std::to_string(number);
+    };
+    test::write_file(d.path() + "/snapshot.0", test::snapshot_of({{"", 0}}));
+    // Its transactions are a second apart. The first node holds the lock from 1 to 5, the second one from 5 to 9.
+    test::write_file(d.path() + "/log.1",
+                     test::log_of({{1, 0xa, type::create, test::created(node(1))},
+                                   {2, 0xb, type::create, test::created(node(2))},
+                                   {3, 0xc, type::create, test::created("/3")},
+                                   {4, 0xc, type::create, test::created("/4")},
+                                   {5, 0xa, type::close, test::paths({node(1)})},
+                                   {6, 0xc, type::create, test::created("/6")},
+                                   {7, 0xc, type::create, test::created("/7")},
+                                   {8, 0xc, type::create, test::created("/8")},
+                                   {9, 0xb, type::remove, test::deleted(node(2))}}));
+    const auto found = compare_history({turn("1", 1, 4), turn("2", 6, 8)}, {d.path(), d.path()});
+    BOOST_TEST(found.violations.empty());
+    BOOST_TEST(found.agreed == 4U);
+    for (const auto& wrong :
+         {turn("1", 1, 6), turn("2", 4, 8), turn("2", 6, 10), turn("3", 3, 3)}) {
+        BOOST_TEST(compare_history({wrong}, {d.path()}).violations.size() == 1U);
+    }
+}
