@@ -68,7 +68,7 @@ struct sasl_options {
     /// The user, for DIGEST-MD5. With GSSAPI the ticket says who the client is.
     std::string user = {};
 
-    /// Returns the password, for DIGEST-MD5. Called on the client's executor for each connection; must not block.
+    /// Returns the password, for DIGEST-MD5. Called on the client's executor for each connection; must neither block nor throw.
     std::function<std::string()> secret = {};
 
     /// The first part of the servers' names: `zookeeper.sasl.client.username` of Java's client.
