@@ -76,7 +76,7 @@ namespace colock {
 ///
 /// **Forked children** cannot affect their parent through their copies of clients, locks and guards: docs/threads.md.
 ///
-/// **Not supported**: persistent and recursive watches, reconfiguration of the ensemble, SASL, read-only sessions.
+/// **Not supported**: persistent and recursive watches, reconfiguration of the ensemble, read-only sessions.
 class COLOCK_DECL client {
 public:
     using executor_type = boost::asio::any_io_executor;
