@@ -28,7 +28,6 @@ namespace {
 constexpr auto before_the_next = std::chrono::milliseconds{250};
 constexpr auto before_the_end = std::chrono::seconds{1};
 // Where there is no terminal: the first line of a wait, and the least time until the next one, which comes later and later.
-constexpr std::chrono::milliseconds for_manager = std::chrono::seconds{30};
 constexpr std::chrono::milliseconds first_wait_line = std::chrono::seconds{5};
 constexpr std::chrono::milliseconds second_wait_line = std::chrono::minutes{10};
 
@@ -125,18 +124,16 @@ std::optional<std::chrono::milliseconds> events::next_look() const noexcept
     if (lines_ || (terminal_ && !how_.quiet)) {
         return std::chrono::seconds{1};
     }
-    const bool has_words = !how_.quiet && how_.tells_wait;
     if (manager_) { // no more than the servers can bear from all that stand by
-        return has_words ? std::min(next_wait_line_, for_manager) : for_manager;
+        return std::chrono::seconds{30};
     }
-    return has_words ? std::optional{next_wait_line_} : std::nullopt;
+    return how_.quiet || !how_.tells_wait ? std::nullopt : std::optional{next_wait_line_};
 }
 
 void events::waits(bool is_try)
 {
     last_wait_.reset();
     next_wait_line_ = first_wait_line;
-    waits_since_ = std::chrono::steady_clock::now();
     if (lines_) {
         lines_->waits();
     }
@@ -173,9 +170,7 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         return;
     }
     if (!terminal_) {
-        const auto now = std::chrono::steady_clock::now();
-        if (how_.tells_wait && now - waits_since_ >= next_wait_line_) {
-            waits_since_ = now;
+        if (how_.tells_wait && !manager_) {
             next_wait_line_ = std::max(second_wait_line, 2 * next_wait_line_);
             words("waiting for " + path_ + rest);
         }

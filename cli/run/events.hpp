@@ -87,7 +87,6 @@ private:
     const bool terminal_;
     const service_manager manager_;
     bool shows_wait_ = false;
-    std::chrono::steady_clock::time_point waits_since_; // or since the last line of the wait
     std::chrono::milliseconds next_wait_line_;
     std::optional<std::string> last_wait_;
     std::optional<background_writer> out_;
