@@ -30,6 +30,9 @@ namespace colock::cli {
 
 namespace {
 
+// Milliseconds: many commands are over by then.
+constexpr int a_moment = 50;
+
 // A command that was started, from then on until none of its processes is left.
 struct guarded_run {
     pid_t command;
@@ -39,6 +42,7 @@ struct guarded_run {
     std::optional<std::chrono::nanoseconds> ended_at =
         {}; // the command, while daemons take their names
     bool told_left = false;
+    std::chrono::nanoseconds began = boot_time();
     bool refused = false; // some processes cannot be ended, and the supervisor was told
 };
 
@@ -96,7 +100,6 @@ private:
         ::setpgid(0, 0);
         adopt_orphans();
         show_as("lock-guardian");
-        lock_memory();
         for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
                                  SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
             ::signal(number, SIG_IGN);
@@ -136,7 +139,12 @@ private:
         ::pollfd of[]{{children_, POLLIN, 0},
                       {timer_, POLLIN, 0},
                       {supervisor_there_ ? supervisor_ : -1, POLLIN, 0}};
-        ::poll(of, 3, -1);
+        const bool is_moment_over = ::poll(of, 3, run_ && !locked_ ? a_moment : -1) == 0;
+        if (run_ && !locked_ &&
+            (is_moment_over || boot_time() - run_->began >= std::chrono::milliseconds{a_moment})) {
+            locked_ = true;
+            lock_memory();
+        }
         ::signalfd_siginfo ignored;
         while (::read(children_, &ignored, sizeof ignored) > 0) {
         }
@@ -311,6 +319,7 @@ private:
     bool supervisor_there_ = true;
     int children_ = -1;
     int timer_ = -1;
+    bool locked_ = false; // the memory
     std::optional<guarded_run> run_;
 };
 
