@@ -20,6 +20,7 @@ int main(int argc, char** argv)
     add_history(p);
     add_revoke(p);
     add_break(p);
+    add_root(p);
     add_doctor(p);
     add_bench(p);
     add_serve(p);

@@ -14,11 +14,15 @@ asio::awaitable<void> pause(std::chrono::nanoseconds time)
     co_await timer.async_wait(asio::use_awaitable);
 }
 
+asio::awaitable<void> pause_until(std::chrono::steady_clock::time_point when)
+{
+    asio::steady_timer timer{co_await asio::this_coro::executor, when};
+    co_await timer.async_wait(asio::use_awaitable);
+}
+
 asio::awaitable<void> wait_for_ever()
 {
-    asio::steady_timer never{co_await asio::this_coro::executor,
-                             asio::steady_timer::time_point::max()};
-    co_await never.async_wait(asio::use_awaitable);
+    return pause_until(std::chrono::steady_clock::time_point::max());
 }
 
 } // namespace colock::cli

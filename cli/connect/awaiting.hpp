@@ -19,6 +19,7 @@ namespace colock::cli {
 inline constexpr auto no_throw = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 [[nodiscard]] boost::asio::awaitable<void> pause(std::chrono::nanoseconds time);
+[[nodiscard]] boost::asio::awaitable<void> pause_until(std::chrono::steady_clock::time_point when);
 // Until it is cancelled.
 [[nodiscard]] boost::asio::awaitable<void> wait_for_ever();
 

@@ -50,18 +50,7 @@ std::vector<credential> read_credentials(std::istream& in, const std::string& fr
 std::vector<credential> credentials_of(const server_options& options)
 {
     if (!options.auth_file.empty()) {
-        std::ifstream file{options.auth_file};
-        if (!file) {
-            throw failure{usage, "cannot read " + options.auth_file + ": " + std::strerror(errno) +
-                                     "; --auth names a file with a line \"digest user:password\""};
-        }
-        auto all = read_credentials(file, options.auth_file);
-        if (file.bad() || all.empty()) {
-            throw failure{usage, options.auth_file +
-                                     (file.bad() ? " cannot be read" : " is empty") +
-                                     "; --auth names a file with a line \"digest user:password\""};
-        }
-        return all;
+        return credentials_in(options.auth_file, "--auth");
     }
     if (const char* const secret = std::getenv("COLOCK_AUTH")) {
         std::istringstream text{secret};
@@ -124,6 +113,20 @@ void warn_of_open_settings(const std::string& file, const warn& of)
 }
 
 } // namespace
+
+std::vector<credential> credentials_in(const std::string& name, const std::string& option)
+{
+    const auto form = "; " + option + " names a file with a line \"digest user:password\"";
+    std::ifstream file{name};
+    if (!file) {
+        throw failure{usage, "cannot read " + name + ": " + std::strerror(errno) + form};
+    }
+    auto all = read_credentials(file, name);
+    if (file.bad() || all.empty()) {
+        throw failure{usage, name + (file.bad() ? " cannot be read" : " is empty") + form};
+    }
+    return all;
+}
 
 void warn_on_standard_error(const std::string& text)
 {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI { // NOLINT(readability-identifier-naming): CLI11 calls itself so
 class App;
@@ -36,6 +37,10 @@ struct server_options {
 void add_server_options(CLI::App& to, server_options& options);
 // For commands that also ask the AdminServers what they know of sessions.
 void add_admin_port(CLI::App& to, std::string& port);
+
+// The identities in a file, one a line, as this option takes it. Throws failure when that cannot be read, or has none.
+[[nodiscard]] std::vector<credential> credentials_in(const std::string& file,
+                                                     const std::string& option);
 
 // The variables that hold secrets.
 inline constexpr std::array secret_variables{"COLOCK_AUTH", "COLOCK_TLS_KEY_PASSWORD"};

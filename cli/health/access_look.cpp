@@ -1,6 +1,7 @@
 #include "health/access_look.hpp"
 
 #include "connect/awaiting.hpp"
+#include "connect/identities.hpp"
 #include "health/scratch.hpp"
 #include "program/failure.hpp"
 
@@ -17,7 +18,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr auto recipe = "; docs/security.md has the recipe: an identity, lists of its own, and a "
-                        "protected root";
+                        "protected root, which `colock root` makes";
 
 // "create, delete and write"
 std::string words_for(std::int32_t permissions)
@@ -37,13 +38,6 @@ std::string words_for(std::int32_t permissions)
         out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
     }
     return out;
-}
-
-// The hash of a digest is nobody's business.
-std::string name_of(const acl_entry& e)
-{
-    const auto id = e.scheme == "digest" ? e.id.substr(0, e.id.find(':')) : e.id;
-    return e.scheme + ':' + id;
 }
 
 bool is_everybody(const acl_entry& e)

@@ -79,6 +79,8 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"client_options::connect_timeout", "--connect-timeout"},
     {"client_options::session_timeout", "--session-timeout"},
     {"client_options::credentials", "--auth"},
+    {"set client_options::acl to creator_acl()", "give --acl creator"},
+    {"replace the list by client::async_set_acl", "replace the list (`colock root --take-over`)"},
     {"client_options::acl", "--acl"},
     {"client_options::max_request_size", "what the servers take by default"},
     {"and the context has none", "and there is none; give --tls-cert and --tls-key"},

@@ -127,7 +127,14 @@ void add_environment(page& to, bool starts)
              "since 1970. The time moves on while the servers answer."});
         to.environment.push_back(
             {"COLOCK_NODE", "Set for the command: the node that stands for the lock."});
-        if (find(to, "--shards")) {
+        if (find(to, "--shards")) { // `run`
+            to.environment.push_back(
+                {"COLOCK_PATHS", "Set for the command where there are several PATHs: all of them, "
+                                 "with tabs between. COLOCK_PATH, COLOCK_NODE and COLOCK_TOKEN are "
+                                 "those of the first."});
+            to.environment.push_back(
+                {"COLOCK_TOKENS", "Set for the command where there are several PATHs: the fencing "
+                                  "token of each, in the same order."});
             to.environment.push_back(
                 {"COLOCK_SHARD",
                  "Set for the command with `--shards`: the number of its shard, from "

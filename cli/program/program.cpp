@@ -19,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -112,9 +113,9 @@ std::string with_sources(std::string text, const CLI::App& options,
         const auto variable = option->get_envname();
         const bool is_given = std::ranges::any_of(
             given, [&](const std::string& word) { return word.substr(0, word.find('=')) == name; });
-        const auto setting = std::ranges::find(settings, name, &applied_setting::option);
-        if (setting != settings.end()) {
-            replace_option(text, name, name.substr(2) + " (" + setting->place + ')');
+        const auto applied = std::ranges::find(settings, name, &applied_setting::option);
+        if (applied != settings.end()) {
+            replace_option(text, name, name.substr(2) + " (" + applied->place + ')');
         } else if (!variable.empty() && !is_given && std::getenv(variable.c_str())) {
             replace_option(text, name, variable);
         }
@@ -125,7 +126,15 @@ std::string with_sources(std::string text, const CLI::App& options,
 // The command of the user, which CLI11 takes for arguments of ours.
 std::string forgotten_divider(const subcommand& c)
 {
-    const auto rest = c.options->remaining();
+    auto rest = c.options->remaining();
+    for (const auto* option : c.options->get_options()) {
+        const auto& taken = option->results(); // where PATH may be given more than once
+        const auto no_path = [](const auto& text) { return !text.starts_with('/'); };
+        if (option->get_positional() && taken.size() > 1) {
+            const auto first = std::find_if(std::next(taken.begin()), taken.end(), no_path);
+            rest.insert(rest.begin(), first, taken.end());
+        }
+    }
     const auto word =
         std::ranges::find_if(rest, [](const auto& text) { return !text.starts_with('-'); });
     if (word == rest.end()) {

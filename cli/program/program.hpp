@@ -84,6 +84,7 @@ void add_why(program& p);
 void add_history(program& p);
 void add_revoke(program& p);
 void add_break(program& p);
+void add_root(program& p);
 void add_doctor(program& p);
 void add_bench(program& p);
 void add_serve(program& p);

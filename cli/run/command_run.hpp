@@ -25,6 +25,7 @@ struct run_result {
     error_code loss = {}; // why the lock was lost before nothing was left, if it was
     bool guardian_lost = false;
     bool held_too_long = false; // and was ended therefore
+    bool switched_off = false;  // likewise
 
     // The command, or something of it.
     [[nodiscard]] bool was_killed() const noexcept;

@@ -1,4 +1,6 @@
 // `colock elect`: a command while this process leads.
+#include <colock/log.hpp>
+
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "run/follow.hpp"
@@ -6,6 +8,7 @@
 #include "run/supervisor.hpp"
 
 #include <memory>
+#include <string>
 
 namespace colock::cli {
 
@@ -29,6 +32,22 @@ void refuse_beside_follow(const CLI::App& given, bool has_command)
     }
 }
 
+struct elect_options {
+    std::string restart;
+    std::string enabled_by;
+};
+
+restart restart_of(const std::string& word)
+{
+    if (word.empty()) {
+        return restart::never;
+    }
+    if (word != "on-failure" && word != "always") {
+        throw failure{usage, "--restart is on-failure or always, not \"" + printable(word) + '"'};
+    }
+    return word == "always" ? restart::always : restart::on_failure;
+}
+
 } // namespace
 
 void add_elect(program& p)
@@ -46,22 +65,47 @@ void add_elect(program& p)
                        "one scheduler among all machines; another one takes over when it ends"},
                       {"colock elect --follow /election/scheduler",
                        "who leads now, and from now on, a line for each leader"},
-                      {"colock elect --retry 1000000 /election/scheduler -- ./scheduler",
-                       "stand again after each loss of the leadership"}}});
+                      {"colock elect --restart always /election/scheduler -- ./scheduler",
+                       "stand again whenever the scheduler has ended or the leadership is lost"},
+                      {"colock elect --enabled-by /switches/scheduler /election/scheduler -- "
+                       "./scheduler",
+                       "nobody runs it while the node says off, or is not there"}}});
     const auto o = std::make_shared<run_options>();
+    const auto e = std::make_shared<elect_options>();
+    c.options
+        ->add_option(
+            "--restart", e->restart,
+            "stand again after the command has failed, or has ended in any way: after 1 s, "
+            "twice as long each time, 1 min at most. Also after a loss, and when no "
+            "server can be reached; as often as it takes, unless there is --retry")
+        ->type_name("on-failure|always");
+    c.options
+        ->add_option("--enabled-by", e->enabled_by,
+                     "a switch for all candidates: while there is no such node, or it says off, "
+                     "false, no or 0, nobody stands; a command that runs gets SIGTERM, and SIGKILL "
+                     "after --grace")
+        ->type_name("NODE");
     const auto follows = std::make_shared<bool>(false);
     c.options->add_flag("--follow", *follows,
                         "without a command: print who leads, a line each time that changes, until\n"
                         "interrupted; with --json, an object a line");
     add_run_options(*c.options, *o);
-    c.run = [&p, o, follows, options = c.options] {
+    c.run = [&p, o, e, follows, options = c.options] {
         const std::string name = "colock elect";
         if (*follows) {
             refuse_beside_follow(*options, p.has_words());
-            return follow_leaders(o->servers, o->path, o->json);
+            return follow_leaders(o->servers, o->paths.front(), o->json);
         }
-        return supervise_what(
-            [&] { return supervise(supervision_of(*o, name, as_candidate{}, p)); }, *o, name);
+        const auto run = [&] {
+            auto s = supervision_of(*o, name, as_candidate{}, p);
+            s.candidate.enabled_by = e->enabled_by;
+            s.candidate.again = restart_of(e->restart);
+            if (s.candidate.again != restart::never && !o->retries) {
+                s.retries = without_limit;
+            }
+            return supervise(s);
+        };
+        return supervise_what(run, *o, name);
     };
 }
 

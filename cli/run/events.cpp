@@ -101,6 +101,11 @@ std::chrono::nanoseconds age(const queue_entry& e)
 
 } // namespace
 
+std::string words_on_holder(const queue_entry& e)
+{
+    return printable(holder_name(e)) + ", " + std::string{words_before_age(e.name)} + shown(age(e));
+}
+
 events::events(std::string command, std::string path, const report_terms& how,
                service_manager manager)
     : command_{std::move(command)}, path_{std::move(path)}, how_{how},
@@ -162,9 +167,7 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
         return; // not there yet
     }
     waiting_as_json(holder, before);
-    const auto rest = ": " + place(before, all.size()) + "; held by " +
-                      printable(holder_name(holder)) + ", " +
-                      std::string{words_before_age(holder.name)} + shown(age(holder));
+    const auto rest = ": " + place(before, all.size()) + "; held by " + words_on_holder(holder);
     manager_.status("waiting for " + path_ + rest);
     if (how_.quiet || !out_) {
         return;

@@ -16,6 +16,9 @@
 
 namespace colock::cli {
 
+// "db1:4711 (backup), in the queue for 3 h 20 min". Printable.
+[[nodiscard]] std::string words_on_holder(const queue_entry& e);
+
 // Who shall hear what.
 struct report_terms {
     bool json = false; // on the standard error, in place of words

@@ -62,6 +62,9 @@ void add_job(supervision& to, const job_options& o)
     } else if (std::holds_alternative<as_permits>(kind)) {
         refuse_job_options(o, "--permits");
     }
+    if (!to.lock.more.empty()) {
+        refuse_job_options(o, "all paths but one");
+    }
     if (!o.terms.once_per && (o.terms.again_on_failure != 0 || o.terms.again_after_crash)) {
         throw failure{usage, "--again-on-failure and --again-after-crash are about the runs of one "
                              "period; say with --once-per how long that is"};

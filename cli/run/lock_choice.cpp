@@ -2,13 +2,20 @@
 
 #include <colock/diagnostics.hpp>
 #include <colock/election.hpp>
+#include <colock/log.hpp>
+#include <colock/multi_lock.hpp>
 #include <colock/mutex.hpp>
 #include <colock/semaphore.hpp>
 #include <colock/shared_mutex.hpp>
 
 #include "connect/awaiting.hpp"
+#include "names/node_path.hpp"
+#include "program/failure.hpp"
 
 #include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+
 namespace colock::cli {
 
 namespace asio = boost::asio;
@@ -28,6 +35,7 @@ struct acquisition {
         lock_options o;
         o.safety_margin = choice.safety_margin;
         o.owner_data = choice.owner;
+        o.acl = choice.acl;
         return o;
     }
 
@@ -92,6 +100,7 @@ struct acquisition {
     {
         election_options o;
         o.safety_margin = choice.safety_margin;
+        o.acl = choice.acl;
         election e{zk, choice.path, choice.owner, o};
         const auto stand = [&e](auto time, auto token) {
             return e.async_try_campaign_for(time, token);
@@ -99,14 +108,107 @@ struct acquisition {
         co_return co_await carry_out([&](auto token) { return stand(limit->zero(), token); },
                                      stand);
     }
+
+    [[nodiscard]] lock_entry entry(const std::string& path) const
+    {
+        if (std::holds_alternative<as_reader>(choice.kind)) {
+            return {shared_mutex{zk, path, options()}, for_reading};
+        }
+        if (std::holds_alternative<as_writer>(choice.kind)) {
+            return {shared_mutex{zk, path, options()}};
+        }
+        return {mutex{zk, path, options()}};
+    }
+
+    asio::awaitable<acquired> together() const
+    {
+        std::vector<lock_entry> locks;
+        for (const auto& one : each_of(choice)) {
+            locks.push_back(entry(one.path));
+        }
+        multi_lock all{locks};
+        co_return co_await carry_out(
+            [&all](auto token) { return all.async_try_lock(token); },
+            [&all](auto time, auto token) { return all.async_try_lock_for(time, token); });
+    }
 };
 
 } // namespace
+
+std::vector<lock_choice> each_of(const lock_choice& all)
+{
+    std::vector<lock_choice> each{all};
+    for (const auto& path : all.more) {
+        each.push_back(all);
+        each.back().path = path;
+    }
+    for (auto& one : each) {
+        one.more.clear();
+    }
+    return each;
+}
+
+namespace {
+
+asio::awaitable<access_control_list> list_above(client& zk, std::string path)
+{
+    for (;;) {
+        path = parent_of(path);
+        diagnostics why;
+        auto [ec, found] = co_await zk.async_get_acl(path, bind_diagnostics(why, no_throw));
+        if (ec == zookeeper_errc::no_node && path != "/") {
+            continue;
+        }
+        if (ec) {
+            throw failure_of(ec, why.message());
+        }
+        const auto is_masked = [](const acl_entry& e) {
+            return e.scheme == "digest" && e.id.ends_with(":x"); // no hash is that short
+        };
+        if (std::ranges::any_of(found.acl, is_masked)) {
+            throw failure{refused, "without ADMIN on " + printable(path) +
+                                       " this client cannot tell whom its list names, so --acl "
+                                       "parent does not work; use --auth with an identity that "
+                                       "may use it"};
+        }
+        co_return std::move(found.acl);
+    }
+}
+
+} // namespace
+
+asio::awaitable<access_control_list> list_above(client& zk, const lock_choice& lock)
+{
+    std::optional<access_control_list> all;
+    for (const auto& one : each_of(lock)) {
+        auto list = co_await list_above(zk, one.path);
+        if (all && *all != list) {
+            throw failure{usage, "the nodes above " + printable(lock.path) + " and " +
+                                     printable(one.path) +
+                                     " have different lists; take locks below one root, or --acl "
+                                     "creator"};
+        }
+        all = std::move(list);
+    }
+    co_return all.value();
+}
+
+std::string paths_of(const lock_choice& lock)
+{
+    auto all = lock.path;
+    for (const auto& path : lock.more) {
+        all += ' ' + path;
+    }
+    return all;
+}
 
 asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
                                   std::optional<std::chrono::milliseconds> limit)
 {
     const acquisition how{zk, choice, limit};
+    if (!choice.more.empty()) {
+        co_return co_await how.together();
+    }
     co_return co_await std::visit(how, choice.kind);
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace colock::cli {
 
@@ -33,7 +34,21 @@ struct lock_choice {
     lock_kind kind;
     std::chrono::milliseconds safety_margin{0};
     std::string owner; // the data of the node: who we are
+    // Of other locks, which are taken together with this one: all or none. Of mutexes, readers and writers.
+    std::vector<std::string> more = {};
+    std::optional<access_control_list> acl = {}; // of its nodes; else that of the client
 };
+
+// The same, one by one.
+[[nodiscard]] std::vector<lock_choice> each_of(const lock_choice& all);
+
+// For people: all paths, with blanks between.
+[[nodiscard]] std::string paths_of(const lock_choice& lock);
+
+// The list of the node above the lock, or of the first one further up that exists: a root, say. Throws failure when it cannot
+// be read as a whole, or differs among several locks.
+[[nodiscard]] boost::asio::awaitable<access_control_list> list_above(client& zk,
+                                                                     const lock_choice& lock);
 
 // How an acquisition has ended: with a lock, with an error, or with neither, because its time was over.
 struct acquired {
@@ -47,7 +62,7 @@ struct acquired {
 boost::asio::awaitable<acquired> acquire(client& zk, const lock_choice& choice,
                                          std::optional<std::chrono::milliseconds> limit);
 
-// The queue in which such an acquisition waits; of the nodes far behind only the names.
+// The queue at its first path; of the nodes far behind only the names.
 boost::asio::awaitable<queue_view> view(client& zk, const lock_choice& choice,
                                         view_options how = {.most_read = 64}); // one round trip
 

@@ -65,9 +65,11 @@ std::vector<std::string> outer_nodes()
     return outer_nodes(all ? all : "", innermost ? innermost : "");
 }
 
-std::string nodes_for_command(std::vector<std::string> outer, const std::string& own)
+std::string nodes_for_command(std::vector<std::string> outer, const std::vector<std::string>& own)
 {
-    add(outer, own);
+    for (const auto& node : own) {
+        add(outer, node);
+    }
     keep_innermost(outer);
     std::string text;
     for (const auto& node : outer) {

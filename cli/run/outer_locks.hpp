@@ -22,8 +22,9 @@ namespace colock::cli {
 // The same, of the environment of this process.
 [[nodiscard]] std::vector<std::string> outer_nodes();
 
-// For the command under a lock with this node: what COLOCK_NODES holds there.
-[[nodiscard]] std::string nodes_for_command(std::vector<std::string> outer, const std::string& own);
+// For the command under locks with these nodes: what COLOCK_NODES holds there.
+[[nodiscard]] std::string nodes_for_command(std::vector<std::string> outer,
+                                            const std::vector<std::string>& own);
 
 // Whether one of these nodes is in the directory of the lock, or below it: then it may wait for itself.
 [[nodiscard]] bool may_wait_for_itself(const lock_choice& wanted,

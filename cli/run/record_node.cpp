@@ -79,8 +79,10 @@ asio::awaitable<std::optional<node_stat>> record_node::write(const holding& held
                                                              std::string text)
 {
     diagnostics why;
+    create_options how;
+    how.acl = list_;
     auto step = over.version ? set_op(path_, std::move(text), *over.version)
-                             : create_op(path_, std::move(text));
+                             : create_op(path_, std::move(text), how);
     const auto [ec, results] =
         co_await zk_.async_multi(held.guarded(std::move(step)), bind_diagnostics(why, no_throw));
     if (!ec) {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace colock::cli {
@@ -28,6 +29,9 @@ public:
     };
     struct lost {}; // the lock, before anything was written
     using verdict = std::variant<started, has_run, held_back, lost>;
+
+    // The list of the node when it is created; else that of the client.
+    void give(access_control_list list) { list_ = std::move(list); }
 
     // A holder that is deposed writes nothing. Throws failure. With servers that are silent it takes as long as they are.
     boost::asio::awaitable<verdict> begin(const holding& held, const job_terms& terms);
@@ -57,6 +61,7 @@ private:
     const std::string path_;
     std::optional<servers_time> joined_; // the queue, for the first time
     std::chrono::nanoseconds waited_before_{0};
+    std::optional<access_control_list> list_;
     run_record written_;
     bool is_started_ = true;
     bool has_end_ = false; // --hold-at-least alone leaves what is known of a period

@@ -14,7 +14,6 @@ namespace colock::cli {
 namespace {
 
 struct kind_options {
-    bool try_only = false;
     bool shared = false;
     bool exclusive = false;
     std::string permits;
@@ -36,9 +35,16 @@ as_permits parse_permits(const std::string& text)
                              "\"; write 2/5 for two permits of five, not more than there are"};
 }
 
-void refuse_beside_shards(const kind_options& o)
+void refuse_beside_shards(const run_options& run, const kind_options& o)
 {
-    if (o.try_only || o.shared || o.exclusive || !o.permits.empty()) {
+    if (run.acl == "parent") {
+        throw failure{usage, "--acl parent is for locks, and --shards makes other nodes, too; give "
+                             "--acl creator"};
+    }
+    if (run.paths.size() > 1) {
+        throw failure{usage, "--shards is for one path; leave the others out"};
+    }
+    if (run.try_only || o.shared || o.exclusive || !o.permits.empty()) {
         throw failure{usage,
                       "--try, --shared, --exclusive and --permits are for one lock, and each "
                       "shard is a lock of its own; leave them out, or leave --shards out"};
@@ -68,7 +74,7 @@ void add_run(program& p)
 {
     auto& c = p.add(
         {.name = "run",
-         .synopsis = "[options] PATH -- COMMAND [ARGUMENT...]",
+         .synopsis = "[options] PATH... -- COMMAND [ARGUMENT...]",
          .summary = "run a command while holding a lock",
          .description =
              "Waits for the lock at PATH, runs the command, releases the lock, and returns the\n"
@@ -80,6 +86,12 @@ void add_run(program& p)
              "process sees to that. Processes that the command leaves behind are ended in the "
              "same\n"
              "way, before the lock is released.\n"
+             "\n"
+             "Of several PATHs all locks are taken together, or none, in one order whatever the "
+             "order\n"
+             "of the PATHs: colocks with overlapping PATHs do not wait for each other for ever. "
+             "When\n"
+             "one of them is lost or asked for, all are.\n"
              "\n"
              "The command finds in its environment COLOCK_PATH, COLOCK_NODE (the lock's node),\n"
              "COLOCK_TOKEN (the fencing token: give it to whatever it writes to), and\n"
@@ -105,6 +117,7 @@ void add_run(program& p)
               {"colock run --shared /locks/index -- ./search.sh",
                "together with other readers, never beside `--exclusive`"},
               {"colock run --permits 1/4 /locks/api -- ./call.sh", "four at a time"},
+              {"colock run /locks/orders /locks/stock -- ./move.sh", "both, or none"},
               {"colock run --shards 64 /shards/mail -- ./worker {}",
                "on every machine: 64 workers in all, spread evenly, each with its number"}},
          .statuses = {{"that of the command",
@@ -120,19 +133,18 @@ void add_run(program& p)
     const auto k = std::make_shared<kind_options>();
     const auto shards = std::make_shared<shard_run_options>();
     const auto job = std::make_shared<job_options>();
-    c.options->add_flag("--try,-n", k->try_only, "do not wait: fail when somebody has the lock");
     c.options->add_flag("--shared,-s", k->shared, "read: share the lock with others that read");
     c.options->add_flag("--exclusive,-x", k->exclusive,
                         "write: alone, where others use --shared; without either PATH is a mutex");
     c.options->add_option("--permits", k->permits, "N permits of M: a semaphore")->type_name("N/M");
     add_job_options(*c.options, *job);
     add_shard_options(*c.options, *shards);
-    add_run_options(*c.options, *o);
+    add_run_options(*c.options, *o, true);
     c.run = [&p, o, k, shards, job] {
         const std::string name = "colock run";
         const auto run = [&] {
             if (shards->count) {
-                refuse_beside_shards(*k);
+                refuse_beside_shards(*o, *k);
                 refuse_job_options(*job, "--shards");
                 if (job->max_hold) {
                     throw failure{usage, "--max-hold is for one command, and --shards runs many "
@@ -141,14 +153,11 @@ void add_run(program& p)
                 return supervise(supervision_of(*o, *shards, name, p));
             }
             refuse_without_shards(*shards);
-            if (k->try_only && o->timeout) {
-                throw failure{usage, "--try does not wait, and --timeout does; give one"};
-            }
             auto s = supervision_of(*o, name, kind_of(*k), p);
-            add_job(s, *job);
-            if (k->try_only) {
-                s.limit = std::chrono::milliseconds{0};
+            if (!k->permits.empty() && !s.lock.more.empty()) {
+                throw failure{usage, "--permits is for one path; leave the others out"};
             }
+            add_job(s, *job);
             return supervise(s);
         };
         return supervise_what(run, *o, name);

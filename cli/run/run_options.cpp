@@ -1,5 +1,7 @@
 #include "run/run_options.hpp"
 
+#include <colock/log.hpp>
+
 #include "connect/duration.hpp"
 #include "connect/path_argument.hpp"
 #include "program/failure.hpp"
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 
 namespace colock::cli {
 
@@ -22,6 +25,8 @@ using namespace std::chrono_literals;
 
 // The grace, and what SIGKILL needs to take effect.
 constexpr std::chrono::milliseconds margin_behind_grace = 500ms;
+
+constexpr int most_paths = 64; // of one command
 
 // The library counts milliseconds in 31 bits here.
 constexpr std::chrono::milliseconds longest_connect_timeout = std::chrono::days{24};
@@ -53,20 +58,33 @@ access_control_list acl_of(const std::string& name, const client_options& who)
     if (name == "creator" && who.credentials.empty() && !who.tls && who.sasl.mechanism.empty()) {
         throw failure{usage, "--acl creator needs an identity: give --auth, --sasl or --tls-cert"};
     }
-    if (name == "open") {
+    if (name == "open" || name == "parent") { // which gives each node a list of its own
         return open_acl();
     }
     if (name == "creator") {
         return creator_acl();
     }
-    throw failure{usage, "--acl is open or creator, not \"" + name + '"'};
+    throw failure{usage, "--acl is open, creator or parent, not \"" + name + '"'};
 }
 
 } // namespace
 
-void add_run_options(CLI::App& to, run_options& o)
+void add_run_options(CLI::App& to, run_options& o, bool several)
 {
-    add_path(to, o.path, "the path of the lock, such as /locks/backup")->required();
+    if (several) {
+        add_path(to, o.paths,
+                 "the path of the lock, such as /locks/backup; with several, all these locks, or "
+                 "none")
+            ->required()
+            ->expected(1, most_paths);
+    } else {
+        to.add_option_function<std::string>(
+              "PATH", [&o](const std::string& path) { o.paths = {path}; },
+              "the path of the election, such as /elections/scheduler")
+            ->transform(without_slashes_at_end)
+            ->required();
+    }
+    to.add_flag("--try,-n", o.try_only, "do not wait: fail when somebody has the lock");
     add_duration(
         to, "--timeout,-w", o.timeout,
         "wait for the lock for this time at most, and 0 as --try; without it, as long as it "
@@ -90,14 +108,15 @@ void add_run_options(CLI::App& to, run_options& o)
                   "and start the command again when the lock was lost")
         ->type_name("TIMES")
         ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+        ->default_str("0");
     to.add_option("--name", o.name, "what others see in place of the command's name")
         ->type_name("TEXT");
     to.add_option("--acl", o.acl,
-                  "of the lock's nodes: open, or creator: nobody without our identity may touch "
-                  "them")
+                  "of the lock's nodes: open; or creator: nobody without our identity may touch "
+                  "them; or parent: those who may use the node above, such as a root that "
+                  "`colock root` has made")
         ->envname("COLOCK_ACL")
-        ->type_name("open|creator")
+        ->type_name("open|creator|parent")
         ->capture_default_str();
     to.add_flag("--shell,-c", o.shell, "COMMAND is a line for `sh -c`");
     to.add_option("-E", o.busy_status, "the exit status when the lock was not granted in time")
@@ -130,6 +149,13 @@ void add_run_options(CLI::App& to, run_options& o)
 
 run_basis basis_of(const run_options& o, const std::string& name, const program& p)
 {
+    const auto no_path = [](const std::string& text) { return !text.starts_with('/'); };
+    if (const auto word = std::ranges::find_if(o.paths, no_path);
+        p.words().empty() && word != o.paths.begin() && word != o.paths.end()) {
+        throw failure{usage,
+                      "put -- before the command \"" + *word + "\": " + name + ' ' +
+                          std::string{p.find(name.substr(name.find(' ') + 1)).text.synopsis}};
+    }
     if (p.words().empty()) {
         throw failure{usage, "there is no command; write it behind --: " + name +
                                  " /locks/backup -- ./backup.sh"};
@@ -160,6 +186,15 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
 
 supervision supervision_of(const run_options& o, std::string name, lock_kind kind, const program& p)
 {
+    if (o.try_only && o.timeout) {
+        throw failure{usage, "--try does not wait, and --timeout does; give one"};
+    }
+    for (auto at = o.paths.begin(); at != o.paths.end(); ++at) {
+        if (std::find(std::next(at), o.paths.end(), *at) != o.paths.end()) {
+            throw failure{usage, "the path " + printable(*at) +
+                                     " is given twice; the command would wait for itself"};
+        }
+    }
     auto b = basis_of(o, name, p);
     const auto& words = p.words();
     supervision s;
@@ -170,14 +205,18 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
         s.servers.connect_timeout =
             std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_connect_timeout);
     }
-    s.lock = {o.path, kind, std::chrono::duration_cast<std::chrono::milliseconds>(b.terms.margin),
-              owner_of(o, words)};
+    s.lock = {o.paths.front(),
+              kind,
+              std::chrono::duration_cast<std::chrono::milliseconds>(b.terms.margin),
+              owner_of(o, words),
+              {std::next(o.paths.begin()), o.paths.end()}};
     s.words = words;
     s.shell = o.shell;
-    s.limit = o.timeout;
+    s.list_of_parent = o.acl == "parent";
+    s.limit = o.try_only ? 0ms : o.timeout;
     s.terms = b.terms;
     s.manager = b.manager;
-    s.retries = o.retries;
+    s.retries = o.retries.value_or(0);
     s.release_limit = o.release_timeout;
     s.busy_status = o.busy_status;
     s.report = b.report;
@@ -205,7 +244,9 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
             throw;
         }
         const auto f = failure_of(std::current_exception());
-        events say{name, options.path, {.json = options.json, .events = options.event_file}};
+        events say{name,
+                   options.paths.empty() ? "" : options.paths.front(),
+                   {.json = options.json, .events = options.event_file}};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

@@ -22,11 +22,12 @@ class program;
 
 struct run_options {
     server_options servers;
-    std::string path;
+    std::vector<std::string> paths;
+    bool try_only = false;
     std::optional<std::chrono::milliseconds> timeout;
     std::chrono::milliseconds grace = std::chrono::seconds{3};
     std::optional<std::chrono::milliseconds> safety_margin;
-    std::uint64_t retries = 0;
+    std::optional<std::uint64_t> retries;
     std::chrono::milliseconds release_timeout = std::chrono::seconds{3};
     std::string name;
     std::string acl = "open";
@@ -42,7 +43,8 @@ struct run_options {
     std::vector<std::string> leave;
 };
 
-void add_run_options(CLI::App& to, run_options& options);
+// Behind those that the command adds itself. `several`: PATH may be given more than once.
+void add_run_options(CLI::App& to, run_options& options, bool several = false);
 
 // What is the same for one command, and for one of each shard. Throws failure when options contradict each other, or there is
 // no command.

@@ -94,7 +94,7 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
         {common.busy_status.has_value(),
          "-E is the status when a lock was not granted in time, which shards do not have; leave it "
          "out"},
-        {common.retries != 0,
+        {common.retries.value_or(0) != 0,
          "--retry is for one lock, and a member takes its shards again by itself; leave it out, "
          "and give --connect-timeout for servers that are late"},
         {!common.leave.empty(),
@@ -110,7 +110,7 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
     auto b = basis_of(common, name, p);
     shard_supervision s;
     s.program = std::move(name);
-    s.path = common.path;
+    s.path = common.paths.front();
     s.servers = std::move(b.servers);
     s.warnings = std::move(b.warnings);
     s.words = p.words();

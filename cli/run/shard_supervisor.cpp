@@ -242,7 +242,7 @@ private:
                 {"COLOCK_SHARD", std::to_string(mine.index())},
                 {"COLOCK_SHARDS", std::to_string(what_.shards.count)},
                 {"COLOCK_NODE", held.node()},
-                {"COLOCK_NODES", nodes_for_command(outer_, held.node())},
+                {"COLOCK_NODES", nodes_for_command(outer_, held.nodes())},
                 {"COLOCK_SAFE_UNTIL", safe_until_text(held)},
                 {"COLOCK_TOKEN", held.token()}};
     }

@@ -7,15 +7,17 @@
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "program/failure.hpp"
-#include "run/boot_time.hpp"
 #include "run/command_run.hpp"
 #include "run/events.hpp"
 #include "run/guarded_session.hpp"
 #include "run/guardian_link.hpp"
 #include "run/job.hpp"
+#include "run/lock_wait.hpp"
 #include "run/outer_locks.hpp"
+#include "run/own_ancestor.hpp"
 #include "run/record_node.hpp"
 #include "run/variables.hpp"
+#include "run/work_switch.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -79,7 +81,7 @@ public:
                                   inherited_, terminal_, what.shown, what.leave}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
           deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
-          say_{what.program, what.lock.path, what.report, what.manager}
+          say_{what.program, paths_of(what.lock), what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
         if (what.limit && *what.limit > 0ms) {
@@ -165,19 +167,32 @@ private:
     asio::awaitable<outcome> work()
     {
         co_await connect();
-        co_await refuse_own_ancestor();
+        co_await refuse_own_ancestor(zk_, what_.lock, outer_);
+        if (what_.list_of_parent && !co_await take_list()) {
+            co_return no_lock();
+        }
+        restart_pauses pauses;
         for (;;) {
             const auto began = steady::now();
-            auto got = co_await wait_for_lock();
-            if (!got.error && !got.held) {
+            if (!co_await wait_.until_switched_on(began)) {
                 co_return no_lock();
             }
-            if (got.held && what_.job.need_record()) {
-                if (auto none = co_await look_at_record(got.held, began)) {
+            auto got = co_await wait_.for_lock(began);
+            if (!got) { // switched off
+                continue;
+            }
+            if (!got->error && !got->held) {
+                co_await wait_.name_leader();
+                co_return no_lock();
+            }
+            if (got->held && what_.job.need_record()) {
+                if (auto none = co_await look_at_record(got->held, began)) {
                     co_return std::move(*none);
                 }
             }
-            const auto result = got.error ? lost_at_once(got.error) : co_await run_under(got.held);
+            const auto granted = steady::now();
+            const auto result =
+                got->error ? lost_at_once(got->error) : co_await run_under(got->held);
             if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
@@ -186,6 +201,19 @@ private:
                 throw failure{not_executable,
                               "\"" + what_.words.front() +
                                   "\" cannot be started: " + std::strerror(result.start_error)};
+            }
+            if (!result.loss && result.switched_off && !asked_to_end_) {
+                wait_again();
+                continue;
+            }
+            if (!result.loss && shall_restart(result) && may_retry()) {
+                const auto time = pauses.next(steady::now() - granted);
+                const auto how = outcome_of_command(result.wait_status).status;
+                wait_again();
+                say_.note("retry", "the command has ended with status " + std::to_string(how) +
+                                       "; it stands again in " + shown(time) + retry_number());
+                co_await pause(time);
+                continue;
             }
             if (!result.loss) {
                 co_return result.held_too_long
@@ -203,20 +231,71 @@ private:
                                                      : reason + " before the command was started"};
                 co_return outcome_of(f, result.wait_status);
             }
-            job_.waits();
-            phase_ = waiting{};
-            leave_.expires_at(steady::time_point::max());
+            wait_again();
             say_.note("retry", reason + "; the command is started " +
                                    (result.started ? "again " : "") + "with the next lock" +
                                    retry_number());
         }
     }
 
+    // False when the time is over before that.
+    asio::awaitable<bool> take_list()
+    {
+        constexpr std::chrono::milliseconds least = 2s; // as for a connection
+        auto first = co_await first_of(
+            list_above(zk_, what_.lock),
+            pause_until(what_.limit ? steady::now() + std::max(*what_.limit, least)
+                                    : steady::time_point::max()));
+        auto* const list = std::get_if<access_control_list>(&first);
+        if (list) {
+            record_.give(*list);
+            what_.lock.acl = std::move(*list);
+        } else {
+            wait_.explain("the servers have not answered in time");
+        }
+        co_return list != nullptr;
+    }
+
+    // Behind a run, when there is to be another one.
+    void wait_again()
+    {
+        job_.waits();
+        phase_ = waiting{};
+        leave_.expires_at(steady::time_point::max());
+    }
+
+    [[nodiscard]] bool shall_restart(const run_result& result) const
+    {
+        const bool is_wanted =
+            what_.candidate.again == restart::always ||
+            (what_.candidate.again == restart::on_failure && result.wait_status != 0);
+        return is_wanted && !asked_to_end_ && !job_.ended_by_terminal(result.wait_status);
+    }
+
     bool may_retry() { return retries_ != what_.retries && ++retries_; }
 
     [[nodiscard]] std::string retry_number() const
     {
-        return " (retry " + std::to_string(retries_) + " of " + std::to_string(what_.retries) + ')';
+        const auto number = " (retry " + std::to_string(retries_);
+        return what_.retries == without_limit
+                   ? number + ')'
+                   : number + " of " + std::to_string(what_.retries) + ')';
+    }
+
+    // Never returns.
+    asio::awaitable<void> end_when_off(command_run& run, bool& is_off)
+    {
+        if (what_.candidate.enabled_by.empty()) {
+            co_await wait_for_ever();
+        }
+        const auto why = co_await wait_until_off(zk_, what_.candidate.enabled_by);
+        while (!run.is_running()) { // not yet, or not any more
+            co_await pause(10ms);
+        }
+        is_off = true;
+        run.end();
+        say_.note("paused", why + ": ending the command", importance::news);
+        co_await wait_for_ever();
     }
 
     asio::awaitable<void> connect()
@@ -255,108 +334,11 @@ private:
         }
     }
 
-    // A command of `colock run` that waits for a lock under which it runs is never granted it. `own_session`: it waits already.
-    asio::awaitable<void>
-    refuse_own_ancestor(std::optional<std::int64_t> own_session = std::nullopt)
-    {
-        if (!may_wait_for_itself(what_.lock, outer_)) {
-            co_return;
-        }
-        queue_view queue;
-        try {
-            queue = co_await view(zk_, what_.lock, {});
-        } catch (const boost::system::system_error&) {
-            co_return; // the acquisition itself tells what is wrong
-        }
-        if (waits_for_itself(what_.lock, queue, outer_, own_session)) {
-            throw failure{usage, what_.lock.path + " is held by a colock run around this command, "
-                                                   "which would wait for itself; take another "
-                                                   "path, or leave the inner lock out"};
-        }
-    }
-
-    // Returns only by throwing. A writer may have come between the look before the wait and the own place in the queue; who
-    // comes later stands behind.
-    asio::awaitable<void> watch_own_ancestor()
-    {
-        const bool is_reader = std::holds_alternative<as_reader>(what_.lock.kind);
-        while (is_reader && may_wait_for_itself(what_.lock, outer_)) {
-            co_await pause(1s);
-            co_await refuse_own_ancestor(zk_.session_id());
-        }
-        co_await wait_for_ever();
-    }
-
-    // Gives a lock, or no lock and no error when there was none in time, or the error of a lock that was lost.
-    asio::awaitable<acquired> wait_for_lock()
-    {
-        const auto& limit = what_.limit;
-        const auto began = steady::now();
-        say_.waits(limit && *limit <= 0ms);
-        auto first = co_await first_of(acquire(zk_, what_.lock, limit), show_wait(),
-                                       tell_new_places(), watch_own_ancestor());
-        auto& a = std::get<acquired>(first);
-        if (a.error == errc::invalid_option && a.why.find("safety_margin") != a.why.npos) {
-            throw failure{usage, std::string{failure_of(a.error, a.why).what()} +
-                                     "; the margin is --grace and half a second, unless told"};
-        }
-        const bool is_over = limit && *limit > 0ms && steady::now() - began >= *limit;
-        if (is_over && a.error == condition::unavailable) {
-            a.error = {}; // the limit has run out in an outage
-        }
-        if (a.error && a.error != condition::lock_lost) {
-            throw failure_of(a.error, a.why);
-        }
-        why_busy_ = std::move(a.why);
-        if (a.held) {
-            say_.granted(a.held.node(), a.held.token());
-        }
-        co_return std::move(a);
-    }
-
-    // Never returns.
-    asio::awaitable<void> show_wait()
-    {
-        asio::steady_timer next{context_};
-        for (;;) {
-            const auto pause_before = say_.next_look();
-            next.expires_after(pause_before.value_or(std::chrono::hours{1}));
-            co_await next.async_wait(asio::use_awaitable);
-            if (pause_before && zk_.state() == connection_state::connected) {
-                try {
-                    const auto queue = co_await view(zk_, what_.lock);
-                    say_.waiting(queue, zk_.session_id());
-                } catch (const boost::system::system_error&) {
-                    // The acquisition itself tells what is wrong.
-                }
-            }
-        }
-    }
-
-    // Never returns. A place in the queue is one of a session.
-    asio::awaitable<void> tell_new_places()
-    {
-        auto seen = zk_.state();
-        auto since = boot_time();
-        for (auto session = zk_.session_id();;) {
-            seen = co_await zk_.async_wait_state_change(seen, asio::use_awaitable);
-            const auto now = zk_.session_id();
-            if (seen == connection_state::connected && std::exchange(session, now) != now) {
-                record_.lost_place(boot_time() - std::exchange(since, boot_time()));
-                say_.note_of_wait("expired",
-                                  "the session has ended, and its place in the queue with it; "
-                                  "this one waits on, with a new place");
-            }
-        }
-    }
-
     outcome no_lock()
     {
         const auto status = what_.limit && *what_.limit <= 0ms ? busy : timed_out;
         const std::string reason{word_for(status)};
-        say_.note(reason,
-                  why_busy_.empty() ? printable(what_.lock.path) + " was not granted" : why_busy_,
-                  importance::news);
+        say_.note(reason, wait_.why_not(), importance::news);
         return {what_.busy_status.value_or(status), word_for(status)};
     }
 
@@ -369,7 +351,7 @@ private:
         for (;;) {
             phase_ = recording{};
             auto first = co_await first_of(record_.begin(held, what_.job), held.wait_lost(),
-                                           until(over), until_leaving());
+                                           pause_until(over), until_leaving());
             auto* const found = std::get_if<record_node::verdict>(&first);
             if (std::holds_alternative<stopping>(phase_)) {
                 if (found && std::holds_alternative<record_node::started>(*found)) {
@@ -379,7 +361,7 @@ private:
             }
             phase_ = waiting{};
             if (first.index() == 2) {
-                why_busy_ = "the servers have not answered in time";
+                wait_.explain("the servers have not answered in time");
                 co_return no_lock();
             }
             if (!found) {
@@ -414,26 +396,20 @@ private:
                                          steady::time_point over)
     {
         const auto path = printable(what_.lock.path);
-        why_busy_ =
-            path + " is kept by its last run for another " + shown(time) + " (--hold-at-least)";
+        wait_.explain(path + " is kept by its last run for another " + shown(time) +
+                      " (--hold-at-least)");
         const bool is_try = what_.limit && *what_.limit <= 0ms;
         if (is_try || steady::now() + time >= over) {
             co_return false;
         }
-        say_.note_of_wait("held_back", why_busy_);
+        say_.note_of_wait("held_back", wait_.why_not());
         const auto ended = co_await first_of(pause(time), held.wait_lost(), held.wait_revoked());
         const bool is_asked_for = ended.index() == 2;
         if (is_asked_for) {
-            why_busy_ =
-                "a client asks for " + path + ", which its last run keeps (--hold-at-least)";
+            wait_.explain("a client asks for " + path +
+                          ", which its last run keeps (--hold-at-least)");
         }
         co_return !is_asked_for;
-    }
-
-    asio::awaitable<void> until(steady::time_point when)
-    {
-        asio::steady_timer timer{context_, when};
-        co_await timer.async_wait(asio::use_awaitable);
     }
 
     // The command has ended as it has, whatever becomes of this.
@@ -494,10 +470,13 @@ private:
         run_result result;
         try {
             bool too_long = false;
-            auto first = co_await first_of(run.carry_out(environment(held)),
-                                           limit_hold(run, too_long), tell_risk(held));
+            bool is_off = false;
+            auto first =
+                co_await first_of(run.carry_out(environment(held)), limit_hold(run, too_long),
+                                  end_when_off(run, is_off), tell_risk(held));
             result = std::get<0>(first);
             result.held_too_long = too_long;
+            result.switched_off = is_off;
         } catch (...) {
             failed = std::current_exception();
         }
@@ -522,7 +501,7 @@ private:
             say_.exited(outcome_of_command(result.wait_status).status,
                         !result.loss && !result.held_too_long);
         }
-        const bool is_last = what_.retries == 0;
+        const bool is_last = what_.retries == 0 && what_.candidate.enabled_by.empty();
         auto release = is_last ? end_session() : held.release(); // GCC 12: not within co_await
         const auto released = co_await first_of(std::move(release), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
@@ -568,15 +547,28 @@ private:
     [[nodiscard]] std::vector<variable> environment(const holding& held) const
     {
         // Without one, that of a colock which runs this one is none.
-        const auto token = held.token();
+        const auto unless_empty = [](std::string text) {
+            return text.empty() ? std::nullopt : std::optional{std::move(text)};
+        };
+        std::string paths, tokens;
+        if (!what_.lock.more.empty()) {
+            for (const auto& one : each_of(what_.lock)) {
+                paths += (paths.empty() ? "" : "\t") + one.path;
+            }
+            for (const auto& one : held.tokens()) {
+                tokens += (tokens.empty() ? "" : "\t") + one;
+            }
+        }
         return {{"COLOCK_PATH", what_.lock.path},
+                {"COLOCK_PATHS", unless_empty(std::move(paths))},
                 {"COLOCK_NODE", held.node()},
-                {"COLOCK_NODES", nodes_for_command(outer_, held.node())},
+                {"COLOCK_NODES", nodes_for_command(outer_, held.nodes())},
                 {"COLOCK_SAFE_UNTIL", safe_until_text(held)},
-                {"COLOCK_TOKEN", token.empty() ? std::nullopt : std::optional{token}}};
+                {"COLOCK_TOKEN", unless_empty(held.token())},
+                {"COLOCK_TOKENS", unless_empty(std::move(tokens))}};
     }
 
-    const supervision& what_;
+    supervision what_; // with the list of the lock, once that is known
     const std::vector<std::string> outer_ = outer_nodes();
     const inherited_signals inherited_;
     const terminal terminal_;
@@ -595,7 +587,7 @@ private:
     std::uint64_t retries_ = 0;
     record_node record_{zk_, what_.lock.path};
     events say_;
-    std::string why_busy_;
+    lock_wait wait_{zk_, what_, outer_, record_, say_};
     bool asked_to_end_ = false; // by a signal
 };
 

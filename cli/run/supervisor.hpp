@@ -8,10 +8,12 @@
 #include "run/guardian_policy.hpp"
 #include "run/lock_choice.hpp"
 #include "run/once_per.hpp"
+#include "run/restarts.hpp"
 #include "run/service_manager.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,10 +21,19 @@
 
 namespace colock::cli {
 
+inline constexpr auto without_limit = std::numeric_limits<std::uint64_t>::max();
+
+// Of an election.
+struct candidate_terms {
+    restart again = restart::never; // when the command has ended by itself
+    std::string enabled_by;         // a node; empty: nobody switches the work off
+};
+
 // What `colock run` and `colock elect` were asked for.
 struct supervision {
     std::string program; // begins each line that it says
     lock_choice lock;
+    bool list_of_parent = false; // for its nodes
     client_options servers;
     std::vector<std::string> words; // of the command
     bool shell = false;
@@ -31,6 +42,7 @@ struct supervision {
     ending_terms terms;
     // How often a server is looked for again, or the command is started again after its lock was lost.
     std::uint64_t retries = 0;
+    candidate_terms candidate;
     // For the release and the end of the session, when the servers are silent.
     std::chrono::milliseconds release_limit{0};
     std::optional<int> busy_status; // in place of busy and timed_out

@@ -19,12 +19,12 @@ BOOST_AUTO_TEST_SUITE(outer_locks_)
 
 BOOST_AUTO_TEST_CASE(a_chain_is_passed_on)
 {
-    BOOST_TEST(nodes_for_command({}, "/a/1") == "/a/1");
+    BOOST_TEST(nodes_for_command({}, {"/a/1"}) == "/a/1");
     BOOST_TEST(outer_nodes("", "") == nodes{});
     BOOST_TEST(outer_nodes("/a/1\t/b/2", "/b/2") == (nodes{"/a/1", "/b/2"}));
     BOOST_TEST(outer_nodes("/a/1", "/b/2") == (nodes{"/a/1", "/b/2"})); // an older colock between
     BOOST_TEST(outer_nodes("", "/b/2") == nodes{"/b/2"});
-    BOOST_TEST(nodes_for_command({"/a/1", "/b/2"}, "/a b:c/3") == "/a/1\t/b/2\t/a b:c/3");
+    BOOST_TEST(nodes_for_command({"/a/1", "/b/2"}, {"/a b:c/3"}) == "/a/1\t/b/2\t/a b:c/3");
     BOOST_TEST(outer_nodes("/a/1\t/b/2\t/a b:c/3", "") == (nodes{"/a/1", "/b/2", "/a b:c/3"}));
 }
 
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(of_very_many_the_innermost_are_kept)
     for (int i = 0; i != 20; ++i) {
         long_ones.push_back("/a/" + std::to_string(i) + std::string(4'000, 'x'));
     }
-    const auto text = nodes_for_command(long_ones, "/b/1");
+    const auto text = nodes_for_command(long_ones, {"/b/1"});
     BOOST_TEST(text.size() <= 16'384);
     BOOST_TEST(text.ends_with("\t/b/1"));
     BOOST_TEST(outer_nodes(text, "/b/1").size() == 5);

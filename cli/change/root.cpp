@@ -1,0 +1,164 @@
+// `colock root`: makes a place for locks that other users of the ensemble cannot write to.
+#include <colock/diagnostics.hpp>
+#include <colock/lock_root.hpp>
+#include <colock/log.hpp>
+
+#include "connect/awaiting.hpp"
+#include "connect/identities.hpp"
+#include "connect/patience.hpp"
+#include "connect/run_client.hpp"
+#include "names/node_path.hpp"
+#include "program/exit_status.hpp"
+#include "program/failure.hpp"
+#include "program/program.hpp"
+
+#include <cstddef>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace colock::cli {
+
+namespace {
+
+namespace asio = boost::asio;
+
+struct root_options {
+    server_options servers;
+    std::string path;
+    allowed others;
+    bool takes_over = false;
+};
+
+// From the top down: a list is replaced when nobody else can write to the parent any more. What others have created there
+// stays, with the new list.
+asio::awaitable<std::size_t> replace_lists(client& zk, std::string top, access_control_list list)
+{
+    std::size_t replaced = 0;
+    std::vector<std::string> left{std::move(top)};
+    while (!left.empty()) {
+        const auto path = std::move(left.back());
+        left.pop_back();
+        diagnostics why;
+        const auto [ec] = co_await zk.async_set_acl(path, list, bind_diagnostics(why, no_throw));
+        if (ec == zookeeper_errc::no_node) {
+            continue; // a contender that has gone, say; or all are still to be made
+        }
+        if (ec) {
+            throw failure_of(ec, why.message());
+        }
+        ++replaced;
+        auto [unlisted, below] = co_await zk.async_children(path, bind_diagnostics(why, no_throw));
+        if (unlisted && unlisted != zookeeper_errc::no_node) {
+            throw failure_of(unlisted, why.message());
+        }
+        for (const auto& name : below.names) {
+            if (path != "/" || name != "zookeeper") { // the servers' own
+                left.push_back(child_of(path, name));
+            }
+        }
+    }
+    co_return replaced;
+}
+
+std::string words_on(const access_control_list& list)
+{
+    std::string all, readers;
+    for (const auto& e : list) {
+        auto& to = e.permissions == permission_read ? readers : all;
+        to += (to.empty() ? "" : ", ") + printable(name_of(e));
+    }
+    return all + " may use it" + (readers.empty() ? "" : "; " + readers + " may read");
+}
+
+asio::awaitable<int> make_root(client& zk, const root_options& o)
+{
+    auto list = creator_acl();
+    for (auto& e : entries_of(o.others)) {
+        list.push_back(std::move(e));
+    }
+    const auto path = printable(o.path);
+    if (o.takes_over) {
+        const auto number = co_await replace_lists(zk, o.path, list);
+        std::cout << number << (number == 1 ? " list" : " lists") << " replaced\n" << std::flush;
+    }
+    diagnostics why;
+    const auto [ec] =
+        co_await async_ensure_lock_root(zk, o.path, list, bind_diagnostics(why, no_throw));
+    if (ec == errc::unprotected) {
+        throw failure{refused, in_own_words(printable(why.message(), longest_line))};
+    }
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    auto [unread, made] = co_await zk.async_get_acl(o.path, no_throw);
+    std::cout << path << " is a root that stays; " << words_on(unread ? list : made.acl) << '\n'
+              << std::flush;
+    co_return success;
+}
+
+} // namespace
+
+void add_root(program& p)
+{
+    auto& c = p.add(
+        {.name = "root",
+         .synopsis = "[options] PATH",
+         .summary = "make a place for locks that others cannot write to",
+         .description =
+             "Creates the node PATH, below which only we, and those whom --allow and --allow-auth "
+             "name, can create,\nchange or delete anything, and which others cannot delete; or "
+             "checks that it is such a node. Whoever\nuses locks there needs an identity (--auth, "
+             "or --tls-cert), and gives `colock run` the option\n--acl parent: their nodes get the "
+             "list of the root. PATH may also be what stands behind the servers as\ntheir chroot."
+             "\n\nRun it again at any time. It changes nothing that is there, unless --take-over "
+             "is given.",
+         .examples =
+             {{"colock root --auth orders.auth /locks/orders", "for ourselves alone"},
+              {"colock root --auth admin.auth --allow-auth orders.auth --allow-auth stock.auth "
+               "/locks/shop",
+               "an administrator, for two programs"},
+              {"colock root --tls-ca ca.pem --tls-cert admin.pem --tls-key admin.key --allow "
+               "x509:CN=orders,O=shop /apps/shop",
+               "a chroot, for whoever has that certificate"}},
+         .statuses = {{"122", "Refused: a permission is missing; or the node exists, and its list, "
+                              "or that of a node below it, lets others in."}}});
+    const auto o = std::make_shared<root_options>();
+    c.options->add_option("PATH", o->path, "the node to make, such as /locks/orders")->required();
+    c.options
+        ->add_option("--allow", o->others.all,
+                     "who else may use it, as the servers name them: SCHEME:ID, such as "
+                     "x509:CN=orders,O=shop; may be repeated")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    c.options
+        ->add_option("--allow-auth", o->others.all_files,
+                     "the same: a file as --auth has it, with lines \"digest user:password\"; may "
+                     "be repeated")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    c.options
+        ->add_option("--allow-read", o->others.readers,
+                     "who may see who holds a lock, and nothing else: SCHEME:ID, or world:anyone; "
+                     "may be repeated")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    c.options->add_flag("--take-over", o->takes_over,
+                        "PATH exists: replace its list, and those of all nodes below it; whoever "
+                        "uses locks there without being allowed loses them. What others have "
+                        "created there stays: look at it before");
+    add_server_options(*c.options, o->servers);
+    c.run = [o] {
+        const auto options = to_client_options(o->servers);
+        if (options.credentials.empty() && !options.tls) {
+            throw failure{usage, "a root is for those who show who they are: give --auth, or "
+                                 "--tls-cert"};
+        }
+        return run_client(
+            options, [&](client& zk) { return while_connected(zk, options, make_root(zk, *o)); });
+    };
+}
+
+} // namespace colock::cli
