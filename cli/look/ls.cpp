@@ -9,6 +9,7 @@
 #include "look/words.hpp"
 #include "names/job_record.hpp"
 #include "program/exit_status.hpp"
+#include "program/exposition.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
@@ -17,6 +18,9 @@
 #include <boost/json/serialize.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -36,6 +40,7 @@ struct ls_options {
     bool recursive = false;
     bool whole = false;
     bool as_json = false;
+    bool as_metrics = false;
 };
 
 // A semaphore has queues below it, which are parts of it.
@@ -146,6 +151,58 @@ std::string lines_of(const seen_lock& seen, bool whole)
     return text;
 }
 
+constexpr std::array<metric_family, 8> ls_families{{
+    {"colock_lock_holders", "gauge", "How many hold the lock."},
+    {"colock_lock_waiters", "gauge", "How many wait for the lock."},
+    {"colock_lock_permits", "gauge", "How many permits the semaphore has."},
+    {"colock_lock_holder_since_timestamp_seconds", "gauge",
+     "When the first holder joined the queue, by the clock of the servers."},
+    {"colock_group_members", "gauge", "How many members the group or the shards have."},
+    {"colock_group_shards", "gauge", "How many shards there are."},
+    {"colock_unlisted_nodes", "gauge", "Nodes whose children an access control list hides."},
+    {"colock_ls_timestamp_seconds", "gauge", "When colock ls has looked."},
+}};
+
+double seconds_of(std::chrono::system_clock::time_point t)
+{
+    return std::chrono::duration<double>{t.time_since_epoch()}.count();
+}
+
+std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
+{
+    series_values values;
+    for (const auto& seen : all) {
+        const auto number = [&](std::string_view name, std::size_t value) {
+            const bool is_lock = !seen.is_gathering();
+            values[is_lock ? series_of(name, {{"path", seen.path},
+                                              {"kind", std::string{word_for(seen.what)}}})
+                           : series_of(name, {{"path", seen.path}})] = static_cast<double>(value);
+        };
+        if (seen.is_gathering()) {
+            number("colock_group_members", *seen.members);
+            if (seen.shards) {
+                number("colock_group_shards", *seen.shards);
+            }
+            continue;
+        }
+        const auto holders = seen.queue.holders();
+        number("colock_lock_holders", holders.size());
+        number("colock_lock_waiters", seen.waiting());
+        if (seen.permits && *seen.permits >= 0) {
+            number("colock_lock_permits", static_cast<std::size_t>(*seen.permits));
+        }
+        if (!holders.empty() && !holders.front().unread && !holders.front().unreadable) {
+            values[series_of("colock_lock_holder_since_timestamp_seconds",
+                             {{"path", seen.path}, {"kind", std::string{word_for(seen.what)}}})] =
+                seconds_of(holders.front().since);
+        }
+    }
+    values["colock_unlisted_nodes"] = static_cast<double>(unlisted);
+    values["colock_ls_timestamp_seconds"] =
+        std::floor(seconds_of(std::chrono::system_clock::now()));
+    return exposition_of(ls_families, values);
+}
+
 [[noreturn]] void refuse(const seen_lock& seen)
 {
     const auto path = printable(seen.path);
@@ -185,10 +242,12 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         all.insert(all.begin(), top);
     }
     const bool is_none = all.empty() && w.unlisted.empty();
-    if (is_none && !o.as_json) {
+    if (is_none && !o.as_json && !o.as_metrics) {
         refuse(top);
     }
-    if (o.as_json) {
+    if (o.as_metrics) {
+        std::cout << metrics_of(all, w.unlisted.size());
+    } else if (o.as_json) {
         json::array locks, unlisted;
         for (const auto& each : all) {
             locks.push_back(as_json(each));
@@ -211,7 +270,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         }
     }
     std::cout << std::flush;
-    if (is_none) {
+    if (is_none && (!o.as_metrics || top.unlisted)) { // no lock is nothing unusual there
         refuse(top);
     }
     if (!w.unlisted.empty()) {
@@ -249,7 +308,9 @@ void add_ls(program& p)
                       {"colock ls -r /", "all locks that there are"},
                       {"colock ls /locks/backup", "one lock, with all that wait"},
                       {"colock ls --json -r /locks | jq '.locks[] | select(.waiting > 10).path'",
-                       "the paths of long queues"}},
+                       "the paths of long queues"},
+                      {"colock ls -r --prometheus /locks >locks.new && mv locks.new locks.prom",
+                       "for the textfile collector of Prometheus' node exporter"}},
          .statuses = {{"1", "There is no lock."}}});
     const auto o = std::make_shared<ls_options>();
     add_path(*c.options, o->path,
@@ -257,6 +318,10 @@ void add_ls(program& p)
     c.options->add_flag("-r,--recursive", o->recursive, "look all the way down");
     c.options->add_flag("-l,--long", o->whole, "show whole queues, each waiter in a line");
     c.options->add_flag("--json", o->as_json, "print one JSON document");
+    c.options
+        ->add_flag("--prometheus", o->as_metrics,
+                   "print metrics in Prometheus' text format; no lock is no error then")
+        ->excludes("--json");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);

@@ -86,6 +86,37 @@ BOOST_AUTO_TEST_CASE(all_the_way_down)
     BOOST_TEST(!contains(r.out, "leases"));
 }
 
+BOOST_AUTO_TEST_CASE(metrics_for_prometheus)
+{
+    const auto none = colock({"ls", "--prometheus", root});
+    BOOST_TEST(none.status == 0, none.err);
+    BOOST_TEST(contains(none.out, "colock_unlisted_nodes 0\n"), none.out);
+    BOOST_TEST(!contains(none.out, "colock_lock_holders"), none.out);
+
+    const auto odd = root + "/a \"b\\c{d}";
+    const holder_process holder{"mutex", {odd}};
+    const holder_process permit{"semaphore", {root + "/api"}};
+    enter(odd, contender_name(), "host=h pid=1 program=w");
+    const auto r = colock({"ls", "-r", "--prometheus", root});
+    BOOST_TEST(r.status == 0, r.err);
+    const auto labels = "{path=\"" + root + "/a \\\"b\\\\c{d}\",kind=\"mutex\"} ";
+    BOOST_TEST(contains(r.out, "colock_lock_holders" + labels + "1\n"), r.out);
+    BOOST_TEST(contains(r.out, "colock_lock_waiters" + labels + "1\n"), r.out);
+    BOOST_TEST(contains(r.out, "colock_lock_holder_since_timestamp_seconds" + labels), r.out);
+    BOOST_TEST(
+        contains(r.out, "colock_lock_permits{path=\"" + root + "/api\",kind=\"semaphore\"} 1\n"),
+        r.out);
+    if (const auto tool = find_program("promtool"); !tool.empty()) {
+        const temporary_directory files;
+        std::ofstream{files.path() + "/text"} << r.out;
+        subprocess check{{"/bin/sh", "-c", tool + " check metrics <" + files.path() + "/text"}};
+        BOOST_TEST(check.wait().success());
+    } else {
+        BOOST_TEST_MESSAGE("skipped: there is no promtool");
+    }
+    BOOST_TEST(colock({"ls", "--prometheus", "--json", root}).status == 125);
+}
+
 BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
 {
     const auto missing = colock({"ls", root + "/missing"});
