@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(after_a_signal)
 }
 BOOST_AUTO_TEST_CASE(dropped_lines_are_counted)
 {
-    // Each term says four lines, of 15 kB together.
+    // Each term says six lines, of more than 15 kB together.
     constexpr std::size_t terms = 8;
     unread s{{"--json", "--retry", "1000"}, ":", std::string(3'000, 'x')};
     for (std::size_t term = 1; term != terms; ++term) {
@@ -372,8 +372,8 @@ BOOST_AUTO_TEST_CASE(dropped_lines_are_counted)
     BOOST_TEST(s.holder->status() == 0);
     BOOST_TEST(has(R"("status":0,"reason":"command"}
 )"));
-    // granted and started, lost and retry; ended.
-    constexpr std::size_t said = 2 * terms + 2 * (terms - 1) + 1;
+    // connected; waiting, granted, started and exited; lost and retry; released and ended.
+    constexpr std::size_t said = 1 + 4 * terms + 2 * (terms - 1) + 2;
     std::istringstream lines{s.error.read_all()};
     std::size_t counted = 0;
     for (std::string line; std::getline(lines, line);) {
