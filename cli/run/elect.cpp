@@ -94,7 +94,7 @@ void add_elect(program& p)
         const std::string name = "colock elect";
         if (*follows) {
             refuse_beside_follow(*options, p.has_words());
-            return follow_leaders(o->servers, o->paths.front(), o->json);
+            return follow_leaders(o->servers, o->paths.front(), o->report.json);
         }
         const auto run = [&] {
             auto s = supervision_of(*o, name, as_candidate{}, p);

@@ -108,8 +108,7 @@ std::string words_on_holder(const queue_entry& e)
 
 events::events(std::string command, std::string path, const report_terms& how,
                service_manager manager)
-    : command_{std::move(command)}, path_{std::move(path)}, how_{how},
-      terminal_{!how.json && ::isatty(STDERR_FILENO) == 1}, manager_{std::move(manager)},
+    : command_{std::move(command)}, path_{std::move(path)}, how_{how}, manager_{std::move(manager)},
       next_wait_line_{first_wait_line}
 {
     manager_.status("connecting, for " + path_);
@@ -122,11 +121,14 @@ events::events(std::string command, std::string path, const report_terms& how,
                    " could not be written here\n";
         });
     }
+    if (!how.metrics.empty()) {
+        metrics_.emplace(how.metrics, path_);
+    }
 }
 
 std::optional<std::chrono::milliseconds> events::next_look() const noexcept
 {
-    if (lines_ || (terminal_ && !how_.quiet)) {
+    if (lines_ || (on_terminal() && !how_.quiet)) {
         return std::chrono::seconds{1};
     }
     if (manager_) { // no more than the servers can bear from all that stand by
@@ -137,6 +139,9 @@ std::optional<std::chrono::milliseconds> events::next_look() const noexcept
 
 void events::waits(bool is_try)
 {
+    if (metrics_) {
+        metrics_->waits();
+    }
     last_wait_.reset();
     next_wait_line_ = first_wait_line;
     if (lines_) {
@@ -172,7 +177,7 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     if (how_.quiet || !out_) {
         return;
     }
-    if (!terminal_) {
+    if (!on_terminal()) {
         if (how_.tells_wait && !manager_) {
             next_wait_line_ = std::max(second_wait_line, 2 * next_wait_line_);
             words("waiting for " + path_ + rest);
@@ -201,6 +206,11 @@ std::string events::wiped()
     return std::exchange(shows_wait_, false) && !in_background() ? "\r\033[K" : "";
 }
 
+bool events::on_terminal() const noexcept
+{
+    return !how_.json && ::isatty(STDERR_FILENO) == 1;
+}
+
 bool events::is_told(importance how) const noexcept
 {
     return how == importance::trouble || (!how_.quiet && (how == importance::news || how_.verbose));
@@ -215,6 +225,9 @@ void events::tell(std::string_view event, json::object fields, shard of)
 
 void events::granted(const std::string& node, const std::string& token, shard of)
 {
+    if (metrics_) {
+        metrics_->granted();
+    }
     if (lines_) {
         lines_->granted(node, token, of);
     }
@@ -257,6 +270,9 @@ void events::safe_again(std::chrono::nanoseconds remaining)
 
 void events::lost(const std::string& text, shard of)
 {
+    if (metrics_) {
+        metrics_->lost();
+    }
     if (lines_) {
         lines_->gone(of);
     }
@@ -300,6 +316,9 @@ void events::left_behind(int number, const std::string& names, shard of)
 
 void events::released(bool confirmed, const std::string& text)
 {
+    if (metrics_) {
+        metrics_->gone();
+    }
     if (lines_) {
         lines_->gone({});
     }
@@ -322,12 +341,18 @@ void events::note(const std::string& event, const std::string& text, importance 
 
 void events::note_of_wait(const std::string& event, const std::string& text)
 {
-    note(event, text, terminal_ || how_.tells_wait ? importance::news : importance::detail);
+    note(event, text, on_terminal() || how_.tells_wait ? importance::news : importance::detail);
 }
 
 void events::ended(int status, std::string_view reason, const std::string& text)
 {
     manager_.stopping();
+    if (metrics_) {
+        metrics_->ended(status, reason);
+        if (const auto fault = metrics_->flush(before_the_end); !fault.empty()) {
+            note("warning", fault);
+        }
+    }
     tell("ended", {{"status", status}, {"reason", reason}, {"text", text}});
     if (!text.empty()) {
         words(text);

@@ -6,6 +6,7 @@
 
 #include "program/background_writer.hpp"
 #include "run/event_lines.hpp"
+#include "run/metrics_file.hpp"
 #include "run/service_manager.hpp"
 
 #include <chrono>
@@ -25,7 +26,8 @@ struct report_terms {
     int events = -1;   // an open file for the same lines, beside the words
     bool quiet = false;
     bool verbose = false;
-    bool tells_wait = true; // in words, also where there is no terminal
+    bool tells_wait = true;   // in words, also where there is no terminal
+    std::string metrics = {}; // a file for those of Prometheus
 };
 
 // To people.
@@ -78,6 +80,7 @@ public:
     void finish();
 
 private:
+    [[nodiscard]] bool on_terminal() const noexcept;
     [[nodiscard]] bool is_told(importance how) const noexcept;
     void words(const std::string& text, shard of = {});
     void tell(std::string_view event, boost::json::object fields, shard of = {});
@@ -87,13 +90,13 @@ private:
     const std::string command_;
     const std::string path_;
     const report_terms how_;
-    const bool terminal_;
     const service_manager manager_;
     bool shows_wait_ = false;
     std::chrono::milliseconds next_wait_line_;
     std::optional<std::string> last_wait_;
     std::optional<background_writer> out_;
     std::optional<event_lines> lines_;
+    std::optional<metrics_file> metrics_;
 };
 
 } // namespace colock::cli

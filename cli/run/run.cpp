@@ -37,6 +37,10 @@ as_permits parse_permits(const std::string& text)
 
 void refuse_beside_shards(const run_options& run, const kind_options& o)
 {
+    if (!run.report.metrics.empty()) {
+        throw failure{usage, "--metrics is for one command, and --shards runs many; leave one of "
+                             "them out"};
+    }
     if (run.acl == "parent") {
         throw failure{usage, "--acl parent is for locks, and --shards makes other nodes, too; give "
                              "--acl creator"};

@@ -122,15 +122,19 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
     to.add_option("-E", o.busy_status, "the exit status when the lock was not granted in time")
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
-    to.add_flag("--verbose,-v", o.verbose,
+    to.add_flag("--verbose,-v", o.report.verbose,
                 "say when there is a session, when the lock is held and when released, how the\n"
                 "command has ended, and whether a server is `colock serve`");
-    to.add_flag("--quiet,-q", o.quiet, "say nothing unless something is wrong");
+    to.add_flag("--quiet,-q", o.report.quiet, "say nothing unless something is wrong");
     to.add_option("--events", o.events,
                   "tell machines what happens, a JSON object a line, in this file, or in the open\n"
                   "one with this number, as in --events 3 3>events")
         ->type_name("FILE");
-    to.add_flag("--json", o.json, "the same, on the standard error in the place of words");
+    to.add_option("--metrics", o.report.metrics,
+                  "add what happens to the metrics in this file, for the textfile collector of\n"
+                  "Prometheus' node exporter; its name ends in .prom. Many runs may share it")
+        ->type_name("FILE");
+    to.add_flag("--json", o.report.json, "the same, on the standard error in the place of words");
     to.add_flag(
         "--keep-identity", o.keep_identity,
         "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
@@ -180,7 +184,7 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     if (o.notify) {
         b.manager = service_manager::take();
     }
-    b.report = {.json = o.json, .events = o.event_file, .quiet = o.quiet, .verbose = o.verbose};
+    b.report = o.report;
     return b;
 }
 
@@ -229,24 +233,24 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
 int supervise_what(const std::function<int()>& run, run_options& options, const std::string& name)
 {
     if (!options.events.empty()) {
-        options.event_file = open_events(options.events);
+        options.report.events = open_events(options.events);
     }
     try {
-        if (options.json && options.event_file >= 0) {
+        if (options.report.json && options.report.events >= 0) {
             throw failure{usage, "--json and --events tell the same; give one"};
         }
-        if (options.quiet && options.verbose) {
+        if (options.report.quiet && options.report.verbose) {
             throw failure{usage, "--quiet and --verbose contradict each other; give one"};
         }
         return run();
     } catch (...) {
-        if (!options.json && options.event_file < 0) {
+        if (!options.report.json && options.report.events < 0) {
             throw;
         }
         const auto f = failure_of(std::current_exception());
         events say{name,
                    options.paths.empty() ? "" : options.paths.front(),
-                   {.json = options.json, .events = options.event_file}};
+                   {.json = options.report.json, .events = options.report.events}};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

@@ -33,11 +33,8 @@ struct run_options {
     std::string acl = "open";
     bool shell = false;
     std::optional<int> busy_status;
-    bool json = false;
-    std::string events;  // as open_events() takes it
-    int event_file = -1; // open
-    bool quiet = false;
-    bool verbose = false;
+    std::string events; // as open_events() takes it
+    report_terms report;
     bool keep_identity = false;
     bool notify = false;
     std::vector<std::string> leave;

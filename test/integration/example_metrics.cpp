@@ -53,10 +53,17 @@ std::set<std::string> names(const std::string& text)
     return all;
 }
 
+// Without what the program `colock` tells.
 std::string file(const std::string& name)
 {
     std::ifstream in{std::string{COLOCK_ROOT} + name};
-    return {std::istreambuf_iterator<char>{in}, {}};
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    for (auto at = text.find("\n## What `colock "); at != text.npos;
+         at = text.find("\n## What `colock ", at)) {
+        const auto next = text.find("\n## ", at + 1);
+        text.erase(at, next == text.npos ? next : next - at);
+    }
+    return text;
 }
 
 } // namespace

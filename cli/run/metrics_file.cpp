@@ -1,0 +1,290 @@
+#include "run/metrics_file.hpp"
+
+#include "program/detached_thread.hpp"
+#include "program/exposition.hpp"
+#include "run/boot_time.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace colock::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::array<metric_family, 7> run_families{{
+    {"colock_run_outcomes_total", "counter", "How runs of colock have ended."},
+    {"colock_run_losses_total", "counter", "Locks that were lost while colock held them."},
+    {"colock_run_wait_seconds", "summary", "Waits for locks that were granted."},
+    {"colock_run_hold_seconds", "summary", "How long locks were held."},
+    {"colock_run_last_grant_timestamp_seconds", "gauge", "When the lock was last granted here."},
+    {"colock_run_last_end_timestamp_seconds", "gauge", "When a run of colock last ended here."},
+    {"colock_run_last_success_timestamp_seconds", "gauge",
+     "When a command under the lock last ended with status 0 here."},
+}};
+
+constexpr std::size_t largest = 4 * 1024 * 1024; // of a file that is read
+
+struct metric_change {
+    std::string series;
+    double value;
+    bool adds;
+};
+
+double in_seconds(std::chrono::nanoseconds t)
+{
+    return std::chrono::duration<double>{t}.count();
+}
+
+// Throws a text.
+[[noreturn]] void refuse_file(const std::string& what)
+{
+    throw std::string{what + ": " + std::strerror(errno)};
+}
+
+class metrics_handle {
+public:
+    metrics_handle(const std::string& name, int flags, ::mode_t mode)
+        : number_{::open(name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode)}
+    {
+        if (number_ < 0) {
+            refuse_file("cannot open " + name);
+        }
+    }
+    metrics_handle(const metrics_handle&) = delete;
+    metrics_handle& operator=(const metrics_handle&) = delete;
+    ~metrics_handle() { ::close(number_); }
+
+    operator int() const noexcept { return number_; }
+
+private:
+    int number_;
+};
+
+std::string text_in(int file, const std::string& name)
+{
+    std::string text;
+    char some[16'384];
+    ssize_t size = 0;
+    while ((size = ::read(file, some, sizeof some)) > 0) {
+        text.append(some, static_cast<std::size_t>(size));
+        if (text.size() > largest) {
+            throw name + " is too large";
+        }
+    }
+    if (size < 0) {
+        refuse_file("cannot read " + name);
+    }
+    return text;
+}
+
+// Whoever has the lock on the file that has this name now may replace it. False when another file has the name meanwhile.
+bool claim(int file, const std::string& name)
+{
+    const auto give_up = boot_time() + 5s;
+    while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            refuse_file("cannot lock " + name);
+        }
+        if (boot_time() > give_up) {
+            throw std::string{"another process keeps " + name};
+        }
+        std::this_thread::sleep_for(10ms);
+    }
+    struct stat own {};
+    struct stat there {};
+    return ::fstat(file, &own) == 0 && ::stat(name.c_str(), &there) == 0 &&
+           own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+}
+
+void put_in_place(const std::string& name, const std::string& text, ::mode_t mode)
+{
+    // One process at a time comes here, so this name is its own. The collector reads *.prom only.
+    const auto slash = name.rfind('/') + 1;
+    const auto next = name.substr(0, slash) + '.' + name.substr(slash) + ".new";
+    {
+        const metrics_handle to{next, O_WRONLY | O_CREAT | O_TRUNC, 0600};
+        if (::fchmod(to, mode) != 0) {
+            refuse_file("cannot write " + next);
+        }
+        for (std::string_view left = text; !left.empty();) {
+            const auto size = ::write(to, left.data(), left.size());
+            if (size < 0 && errno != EINTR) {
+                const auto why = errno;
+                ::unlink(next.c_str());
+                errno = why;
+                refuse_file("cannot write " + next);
+            }
+            left.remove_prefix(size < 0 ? 0 : static_cast<std::size_t>(size));
+        }
+    }
+    if (::rename(next.c_str(), name.c_str()) != 0) {
+        refuse_file("cannot replace " + name);
+    }
+}
+
+void update_metrics(const std::string& name, const std::vector<metric_change>& changes)
+{
+    for (;;) {
+        const metrics_handle file{name, O_RDWR | O_CREAT, 0644};
+        struct stat about {};
+        if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+            throw name + " is no regular file";
+        }
+        if (!claim(file, name)) {
+            continue;
+        }
+        auto values = values_in(text_in(file, name));
+        for (const auto& each : changes) {
+            auto& value = values[each.series];
+            value = each.adds ? value + each.value : each.value;
+        }
+        put_in_place(name, exposition_of(run_families, values), about.st_mode & 0777);
+        return;
+    }
+}
+
+} // namespace
+
+struct metrics_file::shared {
+    const std::string file;
+    const std::string path; // of the lock
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<metric_change> open;
+    bool writes = false;
+    bool over = false;
+    std::string fault;
+
+    void serve()
+    {
+        std::unique_lock guard{mutex};
+        for (;;) {
+            changed.wait(guard, [&] { return over || !open.empty(); });
+            if (open.empty()) {
+                return;
+            }
+            const auto now = std::exchange(open, {});
+            writes = true;
+            guard.unlock();
+            std::string why;
+            try {
+                update_metrics(file, now);
+            } catch (const std::string& text) {
+                why = text;
+            } catch (const std::exception& e) {
+                why = e.what();
+            }
+            guard.lock();
+            writes = false;
+            if (!why.empty()) {
+                fault = std::move(why);
+            }
+            changed.notify_all();
+        }
+    }
+};
+
+metrics_file::metrics_file(std::string file, std::string path)
+    : shared_{new shared{.file = std::move(file), .path = std::move(path)}}
+{
+    start_detached([all = shared_] { all->serve(); });
+}
+
+metrics_file::~metrics_file()
+{
+    const std::lock_guard guard{shared_->mutex};
+    shared_->over = true;
+    shared_->changed.notify_all();
+}
+
+void metrics_file::add(std::string series, double value)
+{
+    const std::lock_guard guard{shared_->mutex};
+    shared_->open.push_back({std::move(series), value, true});
+    shared_->changed.notify_all();
+}
+
+// The time, to the second: that is what clocks of several machines agree about.
+void metrics_file::set(std::string_view name)
+{
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto value =
+        static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    const std::lock_guard guard{shared_->mutex};
+    shared_->open.push_back({series_of(name, {{"path", shared_->path}}), value, false});
+    shared_->changed.notify_all();
+}
+
+void metrics_file::waits()
+{
+    now_ = waiting{boot_time()};
+    // A counter that begins with 1 has not increased.
+    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
+}
+
+void metrics_file::granted()
+{
+    if (const auto* const wait = std::get_if<waiting>(&now_)) {
+        add(series_of("colock_run_wait_seconds_sum", {{"path", shared_->path}}),
+            in_seconds(boot_time() - wait->since));
+        add(series_of("colock_run_wait_seconds_count", {{"path", shared_->path}}), 1);
+    }
+    set("colock_run_last_grant_timestamp_seconds");
+    now_ = holding{boot_time()};
+}
+
+void metrics_file::gone()
+{
+    if (const auto* const hold = std::get_if<holding>(&now_)) {
+        add(series_of("colock_run_hold_seconds_sum", {{"path", shared_->path}}),
+            in_seconds(boot_time() - hold->since));
+        add(series_of("colock_run_hold_seconds_count", {{"path", shared_->path}}), 1);
+        now_ = std::monostate{};
+    }
+}
+
+void metrics_file::lost()
+{
+    gone();
+    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 1);
+}
+
+void metrics_file::ended(int status, std::string_view reason)
+{
+    gone();
+    std::string outcome{reason};
+    if (reason == "command") {
+        outcome = status == 0 ? "succeeded" : "failed";
+    }
+    add(series_of("colock_run_outcomes_total", {{"path", shared_->path}, {"outcome", outcome}}), 1);
+    set("colock_run_last_end_timestamp_seconds");
+    if (outcome == "succeeded") {
+        set("colock_run_last_success_timestamp_seconds");
+    }
+}
+
+std::string metrics_file::flush(std::chrono::milliseconds patience)
+{
+    std::unique_lock guard{shared_->mutex};
+    const bool is_done = shared_->changed.wait_for(
+        guard, patience, [&] { return shared_->open.empty() && !shared_->writes; });
+    return is_done ? std::exchange(shared_->fault, {})
+                   : shared_->file +
+                         " is not written: another process keeps it, or the disk does not answer";
+}
+
+} // namespace colock::cli

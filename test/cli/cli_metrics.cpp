@@ -1,0 +1,226 @@
+// Metrics for Prometheus: `colock run --metrics`, `colock ls --prometheus`, and the alerts on both.
+#include "run_scene.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <sstream>
+
+using namespace colock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct metrics_scene : scene {
+    std::string file = files.path() + "/colock.prom";
+
+    colock_result measured(std::vector<std::string> options, const std::string& line)
+    {
+        options.insert(options.begin(), {"--metrics", file});
+        return run(options, {"sh", "-c", line});
+    }
+    std::string of_path(const std::string& name, const std::string& more = "")
+    {
+        return name + "{path=\"" + path + '"' + more + "} ";
+    }
+    // The number behind the series in the file; -1 when there is none.
+    double value(const std::string& series)
+    {
+        const auto text = '\n' + file_text(file);
+        const auto at = text.find('\n' + series);
+        return at == text.npos ? -1 : std::stod(text.substr(at + 1 + series.size()));
+    }
+    double outcomes(const std::string& word)
+    {
+        return value(of_path("colock_run_outcomes_total", ",outcome=\"" + word + '"'));
+    }
+    // What promtool says of a text, where there is one.
+    std::string faults_in(const std::string& text)
+    {
+        const auto tool = find_program("promtool");
+        if (tool.empty()) {
+            BOOST_TEST_MESSAGE("skipped: there is no promtool");
+            return "";
+        }
+        const auto said = files.path() + "/said";
+        std::ofstream{files.path() + "/text"} << text;
+        subprocess p{{"/bin/sh", "-c", tool + " check metrics <" + files.path() + "/text 2>&1"},
+                     {.output_file = said}};
+        return p.wait().success() ? "" : file_text(said);
+    }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cli_metrics, metrics_scene, *boost::unit_test::fixture<one_server>())
+
+BOOST_AUTO_TEST_CASE(what_happens_is_added_to_the_file)
+{
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    BOOST_TEST(measured({}, "exit 3").status == 3);
+    BOOST_TEST(measured({"--once-per", "1h@59m"}, "exit 0").status == 0);
+    BOOST_TEST(measured({"--once-per", "1h@59m"}, "exit 0").status == 0);
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(measured({"--try"}, "exit 0").status == 123);
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    BOOST_TEST(outcomes("succeeded") == 2);
+    BOOST_TEST(outcomes("failed") == 1);
+    BOOST_TEST(outcomes("has_run") == 1);
+    BOOST_TEST(outcomes("busy") == 1);
+    BOOST_TEST(value(of_path("colock_run_losses_total")) == 0);
+    BOOST_TEST(value(of_path("colock_run_wait_seconds_count")) == 4);
+    BOOST_TEST(value(of_path("colock_run_hold_seconds_count")) == 4);
+    BOOST_TEST(value(of_path("colock_run_hold_seconds_sum")) > 0);
+    const auto success = value(of_path("colock_run_last_success_timestamp_seconds"));
+    BOOST_TEST(success <= value(of_path("colock_run_last_end_timestamp_seconds")));
+    BOOST_TEST(success > now.count() - 60);
+    BOOST_TEST(success <= now.count());
+    BOOST_TEST(faults_in(file_text(file)) == "");
+    // Nothing is left beside it.
+    const std::filesystem::directory_iterator all{files.path()};
+    BOOST_TEST(std::count_if(begin(all), end(all), [](const auto& e) {
+                   return e.path().filename().string().starts_with(".");
+               }) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_is_counted_once)
+{
+    auto words = holding();
+    colock_process p{servers, with({"--metrics", file}, words)};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(
+        wait_until([&] { return value(of_path("colock_run_losses_total")) == 0; }, patience));
+    admin_session admin{servers};
+    for (const auto& each : admin.children(path)) {
+        admin.remove(path + '/' + each);
+    }
+    BOOST_TEST(p.status() == 120);
+    BOOST_TEST(value(of_path("colock_run_losses_total")) == 1);
+    BOOST_TEST(outcomes("lost") == 1);
+    BOOST_TEST(value(of_path("colock_run_hold_seconds_count")) == 1);
+}
+
+// All at once, and nothing is missing.
+BOOST_AUTO_TEST_CASE(many_processes_share_a_file)
+{
+    constexpr int number = 8;
+    std::vector<std::unique_ptr<colock_process>> all;
+    for (int i = 0; i != number; ++i) {
+        all.push_back(std::make_unique<colock_process>(
+            servers,
+            std::vector<std::string>{"run", "--shared", "--metrics", file, path, "--", "true"}));
+    }
+    for (auto& each : all) {
+        BOOST_TEST(each->status() == 0);
+        BOOST_TEST(each->err() == "");
+    }
+    BOOST_TEST(outcomes("succeeded") == number);
+}
+
+BOOST_AUTO_TEST_CASE(other_paths_stay_and_what_is_no_metric_goes)
+{
+    std::ofstream{file} << "colock_run_losses_total{path=\"/other \\\"lock\\\"\"} 7\njunk\n"
+                           "colock_run_losses_total{path=\"/bad\"} many\nelse{path=\"/x\"} 1\n";
+    ::chmod(file.c_str(), 0640);
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    const auto text = file_text(file);
+    BOOST_TEST(has(text, "colock_run_losses_total{path=\"/other \\\"lock\\\"\"} 7\n"), text);
+    BOOST_TEST(!has(text, "junk"));
+    BOOST_TEST(!has(text, "/bad"));
+    BOOST_TEST(!has(text, "else"));
+    struct stat about {};
+    BOOST_REQUIRE(::stat(file.c_str(), &about) == 0);
+    BOOST_TEST((about.st_mode & 0777) == 0640u);
+    BOOST_TEST(faults_in(text) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_path_with_odd_characters_is_a_label)
+{
+    path = own_node() + "/a \"b\\c{d}";
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    const auto text = file_text(file);
+    BOOST_TEST(has(text, "/a \\\"b\\\\c{d}\",outcome=\"succeeded\"} 1\n"), text);
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    BOOST_TEST(has(file_text(file), "/a \\\"b\\\\c{d}\",outcome=\"succeeded\"} 2\n"));
+    BOOST_TEST(faults_in(text) == "");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said_and_changes_no_status)
+{
+    for (const auto& bad : {files.path() + "/none/colock.prom", files.path()}) {
+        file = bad;
+        const auto r = measured({}, "exit 4");
+        BOOST_TEST(r.status == 4);
+        BOOST_TEST(has(r.err, bad), r.err);
+    }
+    // Somebody keeps the file.
+    file = files.path() + "/kept.prom";
+    const int kept = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    BOOST_REQUIRE(::flock(kept, LOCK_EX) == 0);
+    const auto r = measured({}, "exit 4");
+    BOOST_TEST(r.status == 4);
+    BOOST_TEST(has(r.err, file), r.err);
+    ::close(kept);
+}
+
+BOOST_AUTO_TEST_CASE(ls_prints_what_all_machines_do)
+{
+    const auto root = own_node();
+    const auto none = run_colock(servers, {"ls", "--prometheus", root});
+    BOOST_TEST(none.status == 0, none.err);
+    BOOST_TEST(has(none.out, "colock_unlisted_nodes 0\n"), none.out);
+    BOOST_TEST(!has(none.out, "colock_lock_holders"), none.out);
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    colock_process waiter{servers, with({}, {"true"})};
+    BOOST_REQUIRE(queue_has(2));
+    const auto permits = run_colock(servers, {"run", "--permits", "1/3", root + "/api", "--",
+                                              COLOCK_PROGRAM, "ls", "--prometheus", root});
+    const auto& out = permits.out;
+    BOOST_TEST(permits.status == 0, permits.err);
+    BOOST_TEST(has(out, "colock_lock_holders{path=\"" + path + "\",kind=\"mutex\"} 1\n"), out);
+    BOOST_TEST(has(out, "colock_lock_waiters{path=\"" + path + "\",kind=\"mutex\"} 1\n"), out);
+    BOOST_TEST(has(out, "colock_lock_permits{path=\"" + root + "/api\",kind=\"semaphore\"} 3\n"),
+               out);
+    BOOST_TEST(has(out, "# TYPE colock_lock_holder_since_timestamp_seconds gauge\n"), out);
+    BOOST_TEST(faults_in(out) == "");
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(waiter.status() == 0);
+    BOOST_TEST(run_colock(servers, {"ls", "--prometheus", "--json", root}).status == 125);
+}
+
+// The alerts and the dashboard ask for metrics that there are.
+BOOST_AUTO_TEST_CASE(alerts_and_dashboard_fit)
+{
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    const auto there = file_text(file) + run_colock(servers, {"ls", "--prometheus", path}).out;
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    const std::string folder = COLOCK_METRICS_FOLDER;
+    for (const std::string name : {"/command-alerts.yml", "/command-dashboard.json"}) {
+        const auto text = file_text(folder + name);
+        BOOST_REQUIRE(!text.empty());
+        std::size_t found = 0;
+        for (auto at = text.find("colock_"); at != text.npos; at = text.find("colock_", at + 1)) {
+            const auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", at);
+            BOOST_TEST(has(there, '\n' + text.substr(at, end - at)), text.substr(at, end - at));
+            ++found;
+        }
+        BOOST_TEST(found > 5u);
+    }
+    if (const auto tool = find_program("promtool"); !tool.empty()) {
+        subprocess p{{tool, "check", "rules", folder + "/command-alerts.yml"}};
+        BOOST_TEST(p.wait().success());
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
