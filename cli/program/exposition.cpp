@@ -10,7 +10,7 @@ namespace colock::cli {
 
 namespace {
 
-std::string escaped(const std::string& value)
+std::string in_label(const std::string& value)
 {
     constexpr std::size_t longest = 4096; // of a path, say
     std::string out;
@@ -49,7 +49,7 @@ std::string series_of(std::string_view name,
     std::string out{name};
     for (const auto& [label, value] : labels) {
         out += (&label == &labels.front().first ? '{' : ',') + std::string{label} + "=\"" +
-               escaped(value) + '"';
+               in_label(value) + '"';
     }
     return labels.empty() ? out : out + '}';
 }
