@@ -13,7 +13,7 @@ namespace {
 // The kernel knows no more of a name.
 constexpr std::size_t longest_name = 15;
 
-pid_t number_in(const std::string& file)
+pid_t number_in_file(const std::string& file)
 {
     pid_t number = 0;
     std::ifstream{file} >> number;
@@ -24,7 +24,7 @@ bool is_named(const process& p, const std::string& name)
 {
     return name.find('/') == name.npos
                ? std::string_view{p.name} == std::string_view{name}.substr(0, longest_name)
-               : p.id == number_in(name);
+               : p.id == number_in_file(name);
 }
 
 } // namespace
