@@ -44,7 +44,7 @@ std::string now_in_words()
     ::clock_gettime(CLOCK_REALTIME, &now);
     ::tm utc{};
     ::gmtime_r(&now.tv_sec, &utc);
-    char day[32], text[40];
+    char day[32], text[64];
     ::strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
     std::snprintf(text, sizeof text, "%s.%03ldZ", day, now.tv_nsec / 1'000'000);
     return text;

@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE(dropped_lines_are_counted)
     BOOST_REQUIRE(has(R"({"event":"dropped",)"));
     std::ofstream{s.file("enough")};
     BOOST_TEST(s.holder->status() == 0);
-    BOOST_TEST(has(R"("status":0,"reason":"command"}
+    BOOST_TEST(has(R"("status":0,"reason":"command","text":""}
 )"));
     // connected; waiting, granted, started and exited; lost and retry; released and ended.
     constexpr std::size_t said = 1 + 4 * terms + 2 * (terms - 1) + 2;
