@@ -16,6 +16,34 @@ namespace colock::detail {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+fault fault_of(const sasl_options& o, bool has_guard)
+{
+    if (o.mechanism.empty()) {
+        return {};
+    }
+    const auto invalid = [](std::string why) {
+        return fault{errc::invalid_option, std::move(why)};
+    };
+    if (!zk::speaks_sasl()) {
+        return invalid("sasl is set, and this library was built without SASL (COLOCK_SASL)");
+    }
+    if (o.mechanism != zk::digest_md5 && o.mechanism != zk::gssapi) {
+        return invalid("sasl.mechanism is \"" + protocol::shown(o.mechanism, 40) +
+                       "\"; ZooKeeper's servers know DIGEST-MD5 and GSSAPI");
+    }
+    if (o.mechanism == zk::digest_md5 && (o.user.empty() || !o.secret)) {
+        return invalid("sasl.user and sasl.secret have to be set for DIGEST-MD5");
+    }
+    if (has_guard) {
+        return invalid("sasl and session_guard are both set: the guard could not prove who it is");
+    }
+    return {};
+}
+
+} // namespace
+
 fault fault_of(const client_options& o)
 {
     const auto fail = [](errc e, std::string detail) { return fault{e, std::move(detail)}; };
@@ -87,30 +115,6 @@ fault fault_of(const client_options& o)
         if (auto f = fault_of(c, o.max_request_size); f.error) {
             return f;
         }
-    }
-    return {};
-}
-
-fault fault_of(const sasl_options& o, bool has_guard)
-{
-    if (o.mechanism.empty()) {
-        return {};
-    }
-    const auto invalid = [](std::string why) {
-        return fault{errc::invalid_option, std::move(why)};
-    };
-    if (!zk::speaks_sasl()) {
-        return invalid("sasl is set, and this library was built without SASL (COLOCK_SASL)");
-    }
-    if (o.mechanism != zk::digest_md5 && o.mechanism != zk::gssapi) {
-        return invalid("sasl.mechanism is \"" + protocol::shown(o.mechanism, 40) +
-                       "\"; ZooKeeper's servers know DIGEST-MD5 and GSSAPI");
-    }
-    if (o.mechanism == zk::digest_md5 && (o.user.empty() || !o.secret)) {
-        return invalid("sasl.user and sasl.secret have to be set for DIGEST-MD5");
-    }
-    if (has_guard) {
-        return invalid("sasl and session_guard are both set: the guard could not prove who it is");
     }
     return {};
 }

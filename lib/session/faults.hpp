@@ -21,7 +21,6 @@ struct fault {
 inline constexpr std::chrono::milliseconds longest_time{0x7fffffff};
 
 [[nodiscard]] fault fault_of(const client_options& o);
-[[nodiscard]] fault fault_of(const sasl_options& o, bool has_guard);
 // Why no server could take it.
 [[nodiscard]] fault fault_of(const credential& c, std::size_t max_request_size);
 // `chroot`: the length of what the servers have before each path; `most`: the bytes of a request.

@@ -1,6 +1,7 @@
 #include "zk/frame_guard.hpp"
 
 #include "names/path_text.hpp"
+#include "zk/frame_fields.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -13,10 +14,7 @@ namespace {
 
 const std::string not_zookeepers = "an answer to the handshake that is not ZooKeeper's";
 constexpr const char* another_path = "another path than the request's";
-constexpr std::size_t length_size = 4;
-constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
 constexpr std::size_t stat_size = 8 * 4 + 4 * 3 + 8 + 4 * 2 + 8;
-constexpr std::size_t password_size = 16;
 
 // Numbers of replies that no request has.
 constexpr std::int32_t event_xid = -1;
@@ -41,61 +39,7 @@ bool is_of_no_request(std::int32_t error) noexcept
            error == auth_failed;
 }
 
-// Reads what the C client is going to read, in the same order. What is not there any more reads as nothing, and
-// leaves the reader cut.
-class reader {
-public:
-    explicit reader(std::string_view bytes) noexcept : rest_{bytes} {}
-
-    std::string_view bytes(std::size_t size) noexcept
-    {
-        if (size > rest_.size()) {
-            cut_ = true;
-            rest_ = {};
-            return {};
-        }
-        const auto taken = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return taken;
-    }
-    std::int64_t longer() noexcept { return static_cast<std::int64_t>(big_endian<8>()); }
-    std::int32_t integer() noexcept { return static_cast<std::int32_t>(big_endian<4>()); }
-    bool boolean() noexcept { return big_endian<1>() != 0; }
-
-    // Bytes after their number. A negative number cuts the reader, but for a -1 where that stands for nothing.
-    std::string_view counted(bool may_be_nothing = false) noexcept
-    {
-        const auto size = integer();
-        if (size < 0) {
-            cut_ = cut_ || !may_be_nothing || size != -1;
-            return {};
-        }
-        return bytes(static_cast<std::size_t>(size));
-    }
-
-    [[nodiscard]] bool cut() const noexcept { return cut_; }
-    [[nodiscard]] std::size_t left() const noexcept { return rest_.size(); }
-
-private:
-    template <std::size_t size>
-    std::uint64_t big_endian() noexcept
-    {
-        const auto taken = bytes(size);
-        if (taken.empty()) {
-            return 0;
-        }
-        std::uint64_t value = 0;
-        for (std::size_t i = 0; i != size; ++i) {
-            value = value << 8 | static_cast<unsigned char>(taken[i]);
-        }
-        return value;
-    }
-
-    std::string_view rest_;
-    bool cut_ = false;
-};
-
-const char* fault_of_names(reader& in, bool& excessive) noexcept
+const char* fault_of_names(frame_fields& in, bool& excessive) noexcept
 {
     const auto count = in.integer();
     // Each has at least its length.
@@ -114,7 +58,7 @@ const char* fault_of_names(reader& in, bool& excessive) noexcept
     return nullptr;
 }
 
-const char* fault_of_acl(reader& in) noexcept
+const char* fault_of_acl(frame_fields& in) noexcept
 {
     constexpr std::size_t least = std::size_t{3} * 4; // the permissions, and two lengths
     const auto count = in.integer();
@@ -142,7 +86,8 @@ std::int32_t type_on_the_wire(transaction_op::kind kind) noexcept
 
 // The results of a transaction: all of them, or as many errors.
 template <class Steps, class IsCreated>
-const char* fault_of_results(reader& in, Steps first, Steps last, IsCreated is_created) noexcept
+const char* fault_of_results(frame_fields& in, Steps first, Steps last,
+                             IsCreated is_created) noexcept
 {
     bool failed = false;
     bool failure_known = false;
@@ -245,7 +190,7 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
     if (bytes.size() < length_size) {
         return {finding::partial, length_size};
     }
-    const auto length = reader{bytes}.integer();
+    const auto length = frame_fields{bytes}.integer();
     const auto refused = [&](std::string why) {
         return verdict{finding::refused, 0, std::move(why)};
     };
@@ -284,7 +229,7 @@ std::string frame_guard::curtailed(std::string_view frame)
 
 std::string frame_guard::fault_of_handshake(std::string_view body)
 {
-    reader in{body};
+    frame_fields in{body};
     const auto version = in.integer();
     const auto timeout = in.integer();
     const auto session = in.longer();
@@ -312,7 +257,7 @@ std::string frame_guard::fault_of_handshake(std::string_view body)
 
 std::string frame_guard::fault_of(std::string_view body)
 {
-    reader in{body};
+    frame_fields in{body};
     const auto xid = in.integer();
     static_cast<void>(in.longer()); // zxid
     const auto error = in.integer();
@@ -359,7 +304,7 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
     if (error != 0) {
         return nullptr; // the C client does not look any further
     }
-    reader in{content};
+    frame_fields in{content};
     const char* why = nullptr;
     const auto& front = outstanding_.front();
     auto paths = std::string_view{paths_}.substr(paths_begin_);

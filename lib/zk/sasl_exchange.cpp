@@ -1,28 +1,24 @@
 #include "zk/sasl_exchange.hpp"
 
+#include "zk/frame_fields.hpp"
+
 #include <utility>
 
 namespace colock::zk {
 
 namespace {
 
-constexpr std::size_t length_size = 4;
-constexpr std::size_t header_size = 4 + 8 + 4; // xid, zxid, error
-constexpr std::size_t longest_answer = 4 + 4 + 8 + 4 + 16 + 1;
+constexpr std::size_t longest_answer = 4 + 4 + 8 + 4 + password_size + 1;
 constexpr std::int32_t sasl_request = 102;
 
 // Errors of the server: its own, and that of one that takes nobody else.
 constexpr std::int32_t auth_failed = -115;
 constexpr std::int32_t sasl_required = -124;
 
-std::int64_t number_at(std::string_view bytes, std::size_t from, std::size_t size)
+// Of a frame whose length has come.
+std::int32_t length_of(std::string_view frame) noexcept
 {
-    std::uint64_t value = 0;
-    for (const auto each : bytes.substr(from, size)) {
-        value = value << 8 | static_cast<unsigned char>(each);
-    }
-    return size == 4 ? static_cast<std::int32_t>(static_cast<std::uint32_t>(value))
-                     : static_cast<std::int64_t>(value);
+    return frame_fields{frame}.integer();
 }
 
 void append(std::string& to, std::int32_t number)
@@ -44,7 +40,7 @@ std::size_t sasl_exchange::wanted() const noexcept
     if (frame.size() < length_size) {
         return length_size - frame.size();
     }
-    return length_size + static_cast<std::size_t>(number_at(frame, 0, length_size)) - frame.size();
+    return length_size + static_cast<std::size_t>(length_of(frame)) - frame.size();
 }
 
 void sasl_exchange::take(std::string_view bytes)
@@ -54,15 +50,15 @@ void sasl_exchange::take(std::string_view bytes)
     if (frame.size() < length_size) {
         return;
     }
-    const auto length = number_at(frame, 0, length_size);
+    const auto length = length_of(frame);
     if (stage_ == stage::answer) {
-        if (length < 0 || length > static_cast<std::int64_t>(longest_answer)) {
+        if (length < 0 || length > static_cast<std::int32_t>(longest_answer)) {
             stage_ = stage::over; // whoever reads on refuses it
         } else if (wanted() == 0) {
             read_answer();
         }
-    } else if (length < static_cast<std::int64_t>(header_size) ||
-               length > largest_token + static_cast<std::int64_t>(header_size + length_size)) {
+    } else if (length < static_cast<std::int32_t>(header_size) ||
+               length > largest_token + static_cast<std::int32_t>(header_size + length_size)) {
         fail("the server sent a frame of " + std::to_string(length) + " bytes");
     } else if (wanted() == 0) {
         read_reply();
@@ -71,30 +67,30 @@ void sasl_exchange::take(std::string_view bytes)
 
 void sasl_exchange::read_answer()
 {
-    constexpr std::size_t timeout_at = length_size + 4;
-    constexpr std::size_t session_at = timeout_at + 4;
-    const bool is_granted = answer_.size() >= session_at + 8 &&
-                            number_at(answer_, timeout_at, 4) > 0 &&
-                            number_at(answer_, session_at, 8) != 0;
-    stage_ = is_granted ? stage::thinking : stage::over;
+    frame_fields in{std::string_view{answer_}.substr(length_size)};
+    static_cast<void>(in.integer()); // version
+    const auto timeout = in.integer();
+    const auto session = in.longer();
+    stage_ = timeout > 0 && session != 0 ? stage::thinking : stage::over;
 }
 
 void sasl_exchange::read_reply()
 {
     const auto frame = std::exchange(reply_, {});
-    const auto number = number_at(frame, length_size, 4);
-    const auto error = number_at(frame, length_size + 4 + 8, 4);
-    auto token = std::string_view{frame}.substr(length_size + header_size);
+    frame_fields in{std::string_view{frame}.substr(length_size)};
+    const auto number = in.integer();
+    static_cast<void>(in.longer()); // zxid
+    const auto error = in.integer();
+    const auto size = in.integer();
     if (number != rounds_) {
         fail("the server sent something else than its answer");
     } else if (error == auth_failed || error == sasl_required) {
         fail("the server refuses the client", true);
     } else if (error != 0) {
         fail("the server answers with error " + std::to_string(error));
-    } else if (token.size() < length_size) {
+    } else if (in.cut()) {
         fail("the server sent an answer that is cut short");
-    } else if (const auto size = number_at(token, 0, length_size);
-               size != -1 && size != static_cast<std::int64_t>(token.size() - length_size)) {
+    } else if (size != -1 && size != static_cast<std::int64_t>(in.left())) {
         fail("the server sent an answer of another length than it says");
     } else if (complete_) {
         stage_ = stage::over;
@@ -103,7 +99,7 @@ void sasl_exchange::read_reply()
     } else if (rounds_ == most_rounds) {
         fail("there is no end of it");
     } else {
-        challenge_ = token.substr(length_size);
+        challenge_ = in.bytes(in.left());
         stage_ = stage::thinking;
     }
 }
