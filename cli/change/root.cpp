@@ -111,8 +111,9 @@ void add_root(program& p)
              "Creates the node PATH, below which only we, and those whom --allow and --allow-auth "
              "name, can create,\nchange or delete anything, and which others cannot delete; or "
              "checks that it is such a node. Whoever\nuses locks there needs an identity (--auth, "
-             "or --tls-cert), and gives `colock run` the option\n--acl parent: their nodes get the "
-             "list of the root. PATH may also be what stands behind the servers as\ntheir chroot."
+             "--sasl or --tls-cert), and gives `colock run` the option\n--acl parent: their nodes "
+             "get the "
+             "list of the root. PATH may also be the chroot that follows the servers in\n--servers."
              "\n\nRun it again at any time. It changes nothing that is there, unless --take-over "
              "is given.",
          .examples =
@@ -152,9 +153,10 @@ void add_root(program& p)
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);
-        if (options.credentials.empty() && !options.tls) {
-            throw failure{usage, "a root is for those who show who they are: give --auth, or "
-                                 "--tls-cert"};
+        if (!shows_identity(options)) {
+            throw failure{usage,
+                          "a root is for those who show who they are: give --auth, --sasl or "
+                          "--tls-cert"};
         }
         return run_client(
             options, [&](client& zk) { return while_connected(zk, options, make_root(zk, *o)); });

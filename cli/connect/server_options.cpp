@@ -70,13 +70,16 @@ sasl_options take_sasl(const std::string& mechanism, std::vector<credential>& fr
         }
         return is_user;
     });
-    if (mechanism.empty() || mechanism == "gssapi") {
-        return {.mechanism = mechanism.empty() ? "" : "GSSAPI"};
+    if (mechanism.empty()) {
+        return {};
     }
-    const auto colon = known.find(':');
+    if (mechanism == "gssapi") {
+        return {.mechanism = "GSSAPI"};
+    }
     if (mechanism != "digest-md5") {
         throw failure{usage, "--sasl is digest-md5 or gssapi, not \"" + mechanism + '"'};
     }
+    const auto colon = known.find(':');
     if (colon == known.npos) {
         throw failure{usage, "--sasl digest-md5 needs a line \"sasl user:password\" in the file of "
                              "--auth, or in COLOCK_AUTH"};
@@ -101,7 +104,7 @@ void warn_of_exposed(const std::string& file, const std::string& option, const w
     }
 }
 
-// Whoever can change it chooses the servers that are shown our identity.
+// Whoever can change it chooses the servers to which the client shows its identity.
 void warn_of_open_settings(const std::string& file, const warn& of)
 {
     struct stat about {};
@@ -113,6 +116,11 @@ void warn_of_open_settings(const std::string& file, const warn& of)
 }
 
 } // namespace
+
+bool shows_identity(const client_options& options)
+{
+    return !options.credentials.empty() || options.tls || !options.sasl.mechanism.empty();
+}
 
 std::vector<credential> credentials_in(const std::string& name, const std::string& option)
 {

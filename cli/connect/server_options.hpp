@@ -38,6 +38,9 @@ void add_server_options(CLI::App& to, server_options& options);
 // For commands that also ask the AdminServers what they know of sessions.
 void add_admin_port(CLI::App& to, std::string& port);
 
+// Whether the client says who it is, by which of the ways does not matter.
+[[nodiscard]] bool shows_identity(const client_options& options);
+
 // The identities in a file, one a line, as this option takes it. Throws failure when that cannot be read, or has none.
 [[nodiscard]] std::vector<credential> credentials_in(const std::string& file,
                                                      const std::string& option);

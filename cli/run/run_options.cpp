@@ -55,7 +55,7 @@ std::string owner_of(const run_options& options, const std::vector<std::string>&
 
 access_control_list acl_of(const std::string& name, const client_options& who)
 {
-    if (name == "creator" && who.credentials.empty() && !who.tls && who.sasl.mechanism.empty()) {
+    if (name == "creator" && !shows_identity(who)) {
         throw failure{usage, "--acl creator needs an identity: give --auth, --sasl or --tls-cert"};
     }
     if (name == "open" || name == "parent") { // which gives each node a list of its own

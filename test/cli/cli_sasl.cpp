@@ -1,6 +1,6 @@
 // `colock` as a user whom servers know by SASL.
+#include <support/sasl_servers.hpp>
 #include <support/temporary_directory.hpp>
-#include <support/zookeeper_server.hpp>
 
 #include "colock_process.hpp"
 
@@ -20,19 +20,9 @@ namespace {
 struct scene {
     zookeeper_options serves_nobody_else() const
     {
-        std::ofstream{files.path() + "/jaas.conf"}
-            << "Server {\n org.apache.zookeeper.server.auth.DigestLoginModule required"
-               " user_bob=\"bobs:secret\";\n};\n";
         std::ofstream{file} << "# who we are\nsasl bob:bobs:secret\n";
         ::chmod(file.c_str(), 0600);
-        zookeeper_options options;
-        options.tick_time = 500ms;
-        options.jvm_flags = {"-Djava.security.auth.login.config=" + files.path() + "/jaas.conf",
-                             "-Dzookeeper.authProvider.sasl="
-                             "org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
-                             "-Dzookeeper.enforce.auth.enabled=true",
-                             "-Dzookeeper.enforce.auth.schemes=sasl"};
-        return options;
+        return and_nobody_else(knows_users(files.path(), R"(user_bob="bobs:secret")"));
     }
 
     const temporary_directory files;
@@ -59,6 +49,7 @@ BOOST_AUTO_TEST_CASE(a_user_runs_under_a_lock)
                        "--", "true"}) == 0);
     BOOST_TEST(status({"run", "/job", "--", "true"}, "",
                       {"COLOCK_SASL=digest-md5", "COLOCK_AUTH=sasl bob:bobs:secret"}) == 0);
+    BOOST_TEST(status({"root", "--sasl", "digest-md5", "--auth", file, "/locks"}) == 0);
     BOOST_TEST(status({"doctor", "--sasl", "digest-md5", "--auth", file}) <= 1);
     BOOST_TEST(status({"run", "--sasl", "digest-md5", "/job", "--", "true"}, "SASL DIGEST-MD5",
                       {"COLOCK_AUTH=sasl bob:guessed"}) != 0);
