@@ -1,12 +1,12 @@
 // `colock root`: who may use what is below it afterwards, as the servers see it.
+#include <support/refused.hpp>
+
 #include "connect/identities.hpp"
 #include "run_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <sys/stat.h>
-
-#include <functional>
 
 using namespace colock::test;
 
@@ -35,15 +35,6 @@ struct protected_scene : scene {
         options.insert(options.begin(), {"root", "--auth", auth(who)});
         options.push_back(root);
         return run_colock(servers, options);
-    }
-    int refused(const std::function<void()>& attempt)
-    {
-        try {
-            attempt();
-            return 0;
-        } catch (const admin_error& e) {
-            return e.code();
-        }
     }
 };
 

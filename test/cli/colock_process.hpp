@@ -27,6 +27,16 @@ inline std::string file_text(const std::string& file)
     return text.str();
 }
 
+inline std::vector<std::string> lines_of(const std::string& text)
+{
+    std::vector<std::string> lines;
+    std::istringstream in{text};
+    for (std::string line; std::getline(in, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
 /// A pipe that is full. Whoever writes to it is blocked until `read_all()`.
 class full_pipe {
 public:

@@ -5,6 +5,7 @@
 #include <support/loopback_port.hpp>
 #include <support/outcome.hpp>
 #include <support/print.hpp>
+#include <support/sasl_servers.hpp>
 #include <support/subprocess.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/temporary_directory.hpp>
@@ -31,7 +32,7 @@ using namespace colock;
 using namespace colock::test;
 using namespace std::chrono_literals;
 
-// Cyrus' mechanism does not give back what it has acquired, some 17,000 bytes a connection.
+// Cyrus' mechanism does not give back what it has acquired.
 extern "C" const char* __lsan_default_suppressions() // NOLINT(bugprone-reserved-identifier)
 {
     return "leak:gss_acquire_cred\n";
@@ -101,17 +102,12 @@ public:
 
     [[nodiscard]] zookeeper_options server_options() const
     {
-        const auto jaas = files.path() + "/jaas.conf";
-        std::ofstream{jaas} << "Server {\n com.sun.security.auth.module.Krb5LoginModule required"
-                               " useKeyTab=true storeKey=true useTicketCache=false keyTab=\""
-                            << files.path() << "/server.keytab\" principal=\"zookeeper/localhost@"
-                            << realm << "\";\n};\n";
-        zookeeper_options options;
-        options.tick_time = 500ms;
-        options.jvm_flags = {"-Djava.security.krb5.conf=" + files.path() + "/krb5.conf",
-                             "-Djava.security.auth.login.config=" + jaas,
-                             "-Dzookeeper.authProvider.sasl="
-                             "org.apache.zookeeper.server.auth.SASLAuthenticationProvider"};
+        auto options = asks_by_sasl(
+            files.path(), "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true"
+                          " storeKey=true useTicketCache=false keyTab=\"" +
+                              files.path() + "/server.keytab\" principal=\"zookeeper/localhost@" +
+                              realm + '"');
+        options.jvm_flags.push_back("-Djava.security.krb5.conf=" + files.path() + "/krb5.conf");
         return options;
     }
 

@@ -5,8 +5,8 @@
 #include <colock/diagnostics.hpp>
 #include <colock/lock_root.hpp>
 #include <support/client_scene.hpp>
+#include <support/refused.hpp>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,17 +45,6 @@ struct root_scene : client_scene {
     error_code ensure(const std::string& path, std::optional<access_control_list> acl = {})
     {
         return code_of(io, start(path, std::move(acl)));
-    }
-
-    /// What a stranger is refused: 0 when he is not.
-    int refused(const std::function<void()>& attempt)
-    {
-        try {
-            attempt();
-            return 0;
-        } catch (const admin_error& e) {
-            return e.code();
-        }
     }
 
     /// Nobody but the client may change or delete it.

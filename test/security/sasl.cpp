@@ -2,6 +2,8 @@
 #include <colock/diagnostics.hpp>
 #include <colock/mutex.hpp>
 #include <support/client_scene.hpp>
+#include <support/refused.hpp>
+#include <support/sasl_servers.hpp>
 #include <support/temporary_directory.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -9,7 +11,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,20 +23,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What a server has to be told, so that it knows bob.
 zookeeper_options knows_bob(const std::string& directory)
 {
-    const auto file = directory + "/jaas.conf";
-    std::ofstream{file} << "Server {\n"
-                           "  org.apache.zookeeper.server.auth.DigestLoginModule required\n"
-                           "  user_bob=\"bobs secret\" user_alice=\"alices\";\n"
-                           "};\n";
-    zookeeper_options options;
-    options.tick_time = 500ms;
-    options.jvm_flags = {"-Djava.security.auth.login.config=" + file,
-                         "-Dzookeeper.authProvider.sasl=org.apache.zookeeper.server.auth."
-                         "SASLAuthenticationProvider"};
-    return options;
+    return knows_users(directory, R"(user_bob="bobs secret" user_alice="alices")");
 }
 
 client_options as(const std::string& user, const std::string& password)
@@ -100,16 +90,6 @@ struct scene : client_scene {
 
     diagnostics why;
 };
-
-int refused(const std::function<void()>& attempt)
-{
-    try {
-        attempt();
-        return 0;
-    } catch (const admin_error& e) {
-        return e.code();
-    }
-}
 
 constexpr int no_auth = -102;
 
@@ -185,10 +165,7 @@ BOOST_FIXTURE_TEST_CASE(each_connection_begins_with_it, scene)
 BOOST_AUTO_TEST_CASE(a_server_may_want_it_of_everybody)
 {
     const temporary_directory directory;
-    auto options = knows_bob(directory.path());
-    options.jvm_flags.emplace_back("-Dzookeeper.enforce.auth.enabled=true");
-    options.jvm_flags.emplace_back("-Dzookeeper.enforce.auth.schemes=sasl");
-    zookeeper_server strict{link_servers(options)};
+    zookeeper_server strict{link_servers(and_nobody_else(knows_bob(directory.path())))};
     asio::io_context io;
     auto known = link_client(as_bob());
     known.hosts = over_tls() ? strict.secure_connect_string() : strict.connect_string();
