@@ -20,7 +20,7 @@ public:
     stamps& operator=(const stamps&) = delete;
     ~stamps();
 
-    // Adds the time of now, and pauses for 20 us, which the system makes 75 us. Throws std::runtime_error when the file is full.
+    // Adds the present time, and pauses for 20 us, which takes some 75 us here. Throws std::runtime_error when the file is full.
     void append();
 
     // Gives the stamps that are there.

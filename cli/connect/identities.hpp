@@ -1,4 +1,4 @@
-// Who may use nodes, as it stands on the command line: entries of access control lists.
+// The entries of access control lists that the command line names.
 #pragma once
 
 #include <colock/node.hpp>

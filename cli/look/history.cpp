@@ -186,7 +186,7 @@ private:
         return c.how == departure::none ? told_.to : c.gone;
     }
 
-    // Of the time that is told: '.' waits, '#' holds.
+    // The picture of the node's time: '.' waits, '#' holds.
     [[nodiscard]] std::string picture_of(const contender& c) const
     {
         constexpr std::int64_t width = 24;

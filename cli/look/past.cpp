@@ -151,7 +151,7 @@ void recorder::happened(const transaction& t)
     }
 }
 
-// Who was granted the lock when, by the order of its queue.
+// Finds who held the lock at which time, by the order of its queue.
 class retelling {
 public:
     retelling(const recorder& r, past& into) : recorder_{r}, past_{into}, all_{r.contenders_} {}

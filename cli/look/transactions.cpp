@@ -168,7 +168,8 @@ std::optional<transaction> log_reader::next()
     jute_reader in{rest};
     const auto checksum = in.longer();
     const auto size = in.integer();
-    if (!in.is_good() || size == 0) { // behind the last entry a server writes zeros in advance
+    if (!in.is_good() ||
+        size == 0) { // after the last entry there are zeros, which a server writes in advance
         return std::nullopt;
     }
     require(size > 0, "has an entry of no size");

@@ -32,7 +32,7 @@ struct transaction {
         changes; // at the end of a session: the nodes that the log lists, if it does
 };
 
-// What is wrong with a file, to be read after its name.
+// Says what is wrong with a file; its name comes before.
 struct unreadable : std::runtime_error {
     using runtime_error::runtime_error;
 };

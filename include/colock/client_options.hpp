@@ -52,7 +52,7 @@ enum class tls_verification {
     return "unknown";
 }
 
-/// Who the client is, to servers that ask by SASL. The node of an access control list that names such a user has the scheme
+/// Who the client is, to servers that ask by SASL. An entry of an access control list that names such a user has the scheme
 /// "sasl"; `creator_acl()` stands for it, too.
 ///
 /// The client proves who it is on each connection, after the server has granted the session and before any request. The
