@@ -16,10 +16,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <limits>
-#include <optional>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,9 +39,11 @@ public:
     store_server& operator=(const store_server&) = delete;
     ~store_server()
     {
-        if (process_) {
-            process_->send_signal(end_);
-            process_->wait_for(30s);
+        while (!processes_.empty()) {
+            auto& last = processes_.back();
+            last.process.send_signal(last.end);
+            last.process.wait_for(30s);
+            processes_.pop_back();
         }
     }
 
@@ -57,14 +58,23 @@ public:
         BOOST_REQUIRE(program.wait().success());
     }
 
-    // The server itself; that signal asks it to end.
+    // The server itself, after what it needs; that signal asks it to end.
     void start(std::vector<std::string> command, int end)
     {
-        end_ = end;
-        process_.emplace(without_rights(std::move(command)), options());
+        processes_.emplace_back(without_rights(std::move(command)), options(), end);
     }
 
 private:
+    struct running {
+        running(std::vector<std::string> command, subprocess_options options, int signal)
+            : process{std::move(command), std::move(options)}, end{signal}
+        {
+        }
+
+        subprocess process;
+        int end;
+    };
+
     // As changing the user clears the signal that ends it together with this process, it is set once more.
     static std::vector<std::string> without_rights(std::vector<std::string> command)
     {
@@ -83,8 +93,7 @@ private:
 
     temporary_directory directory_;
     loopback_port port_;
-    std::optional<subprocess> process_;
-    int end_ = SIGTERM;
+    std::list<running> processes_;
 };
 
 // For each of them the least that it takes. In turn: the machine is not equally busy all the time.
