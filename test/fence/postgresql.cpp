@@ -119,6 +119,11 @@ BOOST_AUTO_TEST_CASE(cost)
               << best[0] << " us, with a fence in the row " << best[1]
               << " us, with a fence for the resource " << best[2] << " us" << std::endl;
     BOOST_TEST((best[0] > 0 && best[1] > 0 && best[2] > 0));
+    // Each of them has written: the same token passes.
+    BOOST_TEST(ask({"psql", "-Atc", "SELECT balance FROM books"}) == "15000");
+    BOOST_TEST(ask({"psql", "-c", present}) == "INSERT 0 1");
+    present.replace(present.find(token), token.size(), "repeat('0', 32)");
+    BOOST_TEST(ask({"psql", "-c", present}) == "INSERT 0 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,6 +76,12 @@ BOOST_AUTO_TEST_CASE(cost)
                  [&](const std::string& command) { return store.latency(command); });
     std::cout << "figure: Redis on this machine: SET takes " << best[0] << " us, in a script "
               << best[1] << " us, in a script with a fence " << best[2] << " us" << std::endl;
+    const auto writes = [&](const std::string& presented) {
+        return store.ask({"redis-cli", "EVAL", std::string{fence::present} + write, "2",
+                          "{note}:fence", "{note}:text", presented, "news"});
+    };
+    BOOST_TEST(writes(token) == "OK"); // once more
+    BOOST_TEST(fence::refused(writes(std::string(32, '0'))));
     BOOST_TEST(store.ask({"redis-cli", "GET", "{note}:fence"}) == token);
     BOOST_TEST(store.ask({"redis-cli", "GET", "{note}:text"}) == "news");
 }
