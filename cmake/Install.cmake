@@ -34,7 +34,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/colockConfig.cmake.in
                               "${PROJECT_BINARY_DIR}/colockConfig.cmake"
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
-                                 COMPATIBILITY SameMinorVersion)
+                                 COMPATIBILITY SameMajorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/colockConfig.cmake"
               "${PROJECT_BINARY_DIR}/colockConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/FindZooKeeper.cmake"

@@ -9,7 +9,7 @@ usage() {
     cat <<'END'
 usage: ./dev packages [--check]
 
-Builds Debian packages into build/packages: libcolock0.1; libcolock-dev, also with what tests of programs need; and
+Builds Debian packages into build/packages: libcolock1.0; libcolock-dev, also with what tests of programs need; and
 colock, which has the program. Lintian looks at them.
 
   --check   also installs them in a clean root of this release of Debian, builds programs there with CMake and with
@@ -86,7 +86,7 @@ run cmake -S /consume/find_testing_world -B /world >/dev/null
 run cmake --build /world >/dev/null
 run /world/consumer | sed -n 1p
 
-run apt-get purge --yes -qq -o Dpkg::Use-Pty=0 colock libcolock-dev "libcolock0*" >/dev/null
+run apt-get purge --yes -qq -o Dpkg::Use-Pty=0 colock libcolock-dev "libcolock1*" >/dev/null
 left=$(find /usr /etc /var/lib -path /var/lib/dpkg -prune -o -name "*colock*" -print)
 test -z "$left" || { printf "left behind: %s\n" $left; exit 1; }
 '

@@ -4,10 +4,10 @@
 
 /// The parts of the version, and all of it as text.
 /// @{
-#define COLOCK_VERSION_MAJOR 0
-#define COLOCK_VERSION_MINOR 1
+#define COLOCK_VERSION_MAJOR 1
+#define COLOCK_VERSION_MINOR 0
 #define COLOCK_VERSION_PATCH 0
-#define COLOCK_VERSION_STRING "0.1.0"
+#define COLOCK_VERSION_STRING "1.0.0"
 /// @}
 
 /// One number to compare with: 10203 is version 1.2.3.
