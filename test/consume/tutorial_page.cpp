@@ -30,7 +30,7 @@ std::string content_of(const std::filesystem::path& path)
 // The block behind the line that names it.
 std::string block_of(const std::string& page, const std::string& name)
 {
-    const auto marker = page.find("<!-- " + name + " -->\n```");
+    const auto marker = page.find(name + "-->\n```");
     BOOST_REQUIRE(marker != page.npos);
     const auto begin = page.find('\n', page.find("```", marker)) + 1;
     return page.substr(begin, page.find("```\n", begin) - begin);
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(each_command_line_succeeds)
     const auto page = content_of(COLOCK_TUTORIAL_PAGE);
 
     // As the page starts it, but at a free port.
-    BOOST_TEST(page.find("\n```\ncolock serve\n```\n") != page.npos);
+    BOOST_TEST(page.find("\n```sh\ncolock serve\n```\n") != page.npos);
     subprocess server{{COLOCK_PROGRAMS "/colock", "serve", "--port", "0", "--quiet"},
                       {.capture_output = true}};
     const auto address = server.read_line(30s).value_or("");
@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(each_command_line_succeeds)
     run("cmake --install '" COLOCK_BUILD "' --prefix prefix");
 
     std::filesystem::create_directories(work / "hello");
-    std::ofstream{work / "hello/CMakeLists.txt"} << block_of(page, "hello/CMakeLists.txt");
-    std::ofstream{work / "hello/main.cpp"} << block_of(page, "examples/hello_lock.cpp");
+    std::ofstream{work / "hello/CMakeLists.txt"} << block_of(page, "<!--file:hello/CMakeLists.txt");
+    std::ofstream{work / "hello/main.cpp"} << block_of(page, "<!-- examples/hello_lock.cpp ");
     std::filesystem::create_directories(work / "colock-build");
     std::filesystem::create_directory_symlink(COLOCK_PROGRAMS, work / "colock-build/bin");
 
