@@ -29,14 +29,19 @@ die() {
 }
 
 # The first three install colock themselves.
-pages=(docs/tutorial.md README.md docs/install.md)
+pages=(
+    docs/tutorial.md README.md docs/install.md
+    docs/scripts.md 'docs/command.md#cron-from-every-machine' 'docs/command.md#run-a-command-as-the-leader'
+    'docs/operating.md#when-a-lock-does-not-go-on' docs/metrics.md 'docs/command.md#a-command-for-each-shard'
+    docs/test-your-program.md docs/fencing.md docs/security.md
+)
 
 # Does what a page says, once for all pages that begin where it ended.
 declare -A took
 run_page() { # RELEASE PAGE
     local page=$2 before name
     [[ -z ${took[$page]-} ]] || return 0
-    before=$(tools/page_run.py --after "$page")
+    before=$(tools/page_run.py --before "$page")
     [[ -z $before ]] || run_page "$1" "$before" || return 1
     name=${page//[^[:alnum:]]/-}
     tools/page_run.py --debian "$1" "$page" >"$bundle/$name"

@@ -25,6 +25,8 @@ checks=(
     "fuzz        fuzz --seconds 600"
     "coverage    coverage"
     "packages    packages --check"
+    "pages-12    clean-root 12 --pages"
+    "pages-13    clean-root 13 --pages"
     "compat      compat"
 )
 

@@ -3,7 +3,7 @@
 
     tools/page_run.py [--debian 12|13] PAGE      the script; PAGE may end with the anchor of a section, #such-as-this
     tools/page_run.py --left-out PAGE...         which blocks are not run, and why
-    tools/page_run.py --after PAGE               the page that has to be done before, if there is one
+    tools/page_run.py --before PAGE              the page that has to be done before, if there is one
 
 What a page says with its blocks:
 
@@ -15,7 +15,8 @@ What a page says with its blocks:
     <!--not-run:REASON--> above a block: it is left out, with hyphens in place of blanks
     <!--add:COMMAND-->    is run as well, and does not show on the page: what a reader has already, or does in an editor
     <!--debian13:A=B-->   on Debian 13 the page says to write B in place of A
-    <!--after:PAGE-->     begins where that page has ended, in the same root
+    <!--with-server-->    begins after the first step of the tutorial, in the same root: with colock installed, and with
+                          `colock serve` in a terminal
 
 Blocks of other languages are fragments, and those of none output; both are left out. Each mark is for what follows it at once.
 A script begins in a home of its own, with a clone of the repository in the folder colock; `<!--add:cd colock-->` goes there.
@@ -28,6 +29,7 @@ import shlex
 import sys
 from dataclasses import dataclass, field
 
+FIRST = "docs/tutorial.md#1-a-lock"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 REASONS = {
@@ -119,8 +121,8 @@ def parse(page):
                 block.lines.append(text)
         elif text.startswith("```"):
             block, marks = Block(number, text[3:].strip(), marks), []
-        elif mark := re.fullmatch(r"<!--(terminal|file|not-run|add|debian13|after):?(.*)-->", text):
-            if mark[1] in ("add", "debian13", "after"):
+        elif mark := re.fullmatch(r"<!--(terminal|file|not-run|add|debian13|with-server):?(.*)-->", text):
+            if mark[1] in ("add", "debian13", "with-server"):
                 blocks.append(Block(number, "mark", [(mark[1], mark[2])]))
             else:
                 marks.append((mark[1], mark[2]))
@@ -163,6 +165,8 @@ def script(page, debian):
         if reason(block):
             continue
         if block.language == "mark":
+            if block.mark("with-server"):
+                out += [f"_at {block.line} 0", "_terminal 'colock serve'"]
             for text in block.mark("add"):
                 out += [f"_at {block.line} 0", text]
             continue
@@ -184,7 +188,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--debian", choices=("12", "13"), default="12")
     parser.add_argument("--left-out", action="store_true")
-    parser.add_argument("--after", action="store_true")
+    parser.add_argument("--before", action="store_true")
     parser.add_argument("pages", nargs="+", metavar="PAGE")
     options = parser.parse_args()
     for page in options.pages:
@@ -194,8 +198,8 @@ def main():
                     print(f"{page}:{block.line}: left out: {why}")
                 for text in block.mark("add"):
                     print(f"{page}:{block.line}: added: {text}")
-        elif options.after:
-            print(*(text for block in parse(page) for text in block.mark("after")))
+        elif options.before:
+            print(FIRST if any(block.mark("with-server") for block in parse(page)) else "")
         else:
             print(script(page, options.debian), end="")
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr auto lock = "/locks/deploy"; // of the page
 
-// The block behind "<!-- scripts/NAME -->".
+// The block behind "<!--file:NAME.sh-->".
 std::string script_named(const std::string& name)
 {
     const auto page = file_text(COLOCK_SCRIPTS_PAGE);
     const std::string fence = "```bash\n";
-    const auto mark = page.find("<!-- scripts/" + name + " -->");
+    const auto mark = page.find("<!--file:" + name + ".sh-->");
     BOOST_REQUIRE(mark != page.npos);
     const auto begin = page.find(fence, mark) + fence.size();
     return page.substr(begin, page.find("```\n", begin) - begin);

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The recipe of cron in docs/command.md on three machines: each has a name, a /etc/cron.d, a /run and a cron of its own, whose
+# clock is about to strike three. One of them has to run the job, and none may send a mail. By a user who may use sudo, in
+# the directory of the file `nightly`, with a server at localhost:2181.
+set -euo pipefail
+
+sudo apt-get install -y cron faketime
+echo '127.0.0.1 zk1 zk2 zk3' | sudo tee -a /etc/hosts
+sudo install -d /etc/colock
+echo 'digest backup:secret' | sudo install -m 600 -o backup /dev/stdin /etc/colock/backup.auth
+sudo install /dev/stdin /usr/local/bin/nightly <<<'#!/bin/sh
+hostname >>/var/tmp/ran'
+sudo install /dev/stdin /usr/sbin/sendmail <<<'#!/bin/sh
+cat >>/var/tmp/mails'
+sudo install -m 666 /dev/null /var/tmp/ran
+sudo install -m 666 /dev/null /var/tmp/mails
+
+machines=()
+for second in 35 45 50; do
+    # shellcheck disable=SC2016
+    sudo unshare --uts --mount --pid --fork --kill-child --mount-proc sh -ec '
+        hostname "machine-$1"
+        mount -t tmpfs -o mode=755 tmpfs /run
+        mount -t tmpfs -o mode=755 tmpfs /etc/cron.d
+        install -m 644 nightly /etc/cron.d/nightly
+        exec faketime "$(date +%Y-%m-%d) 02:59:$1" cron -f' sh "$second" &
+    machines+=($!)
+done
+trap 'kill "${machines[@]}"' EXIT
+
+# When the last one has had time to be wrong.
+sleep 60
+printf 'ran on: %s\n' "$(paste -sd' ' /var/tmp/ran)"
+cat /var/tmp/mails
+[[ $(wc -l </var/tmp/ran) == 1 && ! -s /var/tmp/mails ]]
