@@ -44,6 +44,7 @@ set -eE
 _commands=0 _line=0 _logs=$(mktemp -d) _terminals=()
 trap 'printf "== FAILED: %s:%d\n" {page} "$_line"; for _log in "$_logs"/*; do echo "-- $_log"; tail -5 "$_log"; done' ERR
 _at() {{ # LINE COMMANDS
+    (exit $?) # of the last command, also where that was in a list
     _line=$1
     ((_commands += $2)) || true
     printf '== %s:%d\n' {page} "$1"
@@ -52,13 +53,13 @@ _at() {{ # LINE COMMANDS
 _terminal() {{ # COMMAND
     local log=$_logs/${{#_terminals[@]}} first
     mkfifo "$log.pipe"
-    setsid bash -c 'trap - INT; eval "exec $1"' terminal "$1" >"$log.pipe" 2>&1 </dev/null &
+    setsid env --default-signal=INT bash -c "$1" >"$log.pipe" 2>&1 </dev/null &
     _terminals+=($!)
     exec {{said}}<"$log.pipe"
     rm "$log.pipe"
     IFS= read -r -t 60 first <&"$said" || {{ echo "it said nothing in another terminal: $1"; return 1; }}
     printf '| %s\n' "$first"
-    {{ printf '%s\n' "$first"; cat <&"$said"; }} >"$log" &
+    {{ printf '%s\n' "$first"; cat <&"$said"; }} >"$log" 2>&1 &
     exec {{said}}<&-
 }}
 _end() {{
@@ -181,7 +182,7 @@ def script(page, debian):
             out += [f"_at {block.line} {count(lines)}", *(f"_terminal {shlex.quote(line)}" for line in lines)]
         else:
             out += [f"_at {block.line} {count(lines)}", *lines]
-    return "\n".join(out) + "\n"
+    return "\n".join(out) + "\n(exit $?)\n"
 
 
 def main():

@@ -228,8 +228,10 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
 
 asio::awaitable<int> list(client& zk, const ls_options& o)
 {
-    co_await catch_up(zk, o.path.empty() ? "/" : o.path);
-    const auto top = co_await look_at(zk, o.path.empty() ? "/" : o.path, walk::everything);
+    // With a name: GCC 12 destroys a temporary of a conditional twice in a statement with co_await.
+    const std::string begin = o.path.empty() ? "/" : o.path;
+    co_await catch_up(zk, begin);
+    const auto top = co_await look_at(zk, begin, walk::everything);
     walk w{zk, o};
     const bool is_one = top.is_lock() || top.is_gathering();
     const bool alone = is_one && !o.recursive;
