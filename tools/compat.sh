@@ -68,7 +68,7 @@ packages() { # ROOT
         # Debian 12 cannot install its own libc++ 19.
         12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
         12-i386) printf '%s\n' g++-12 ;;
-        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev ;;
+        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev libboost-cobalt1.88-dev ;;
     esac
 }
 
@@ -139,6 +139,8 @@ run_row() { # ROW
         read -ra chosen <<<"${chosen[*]//*tls*/}" # there are none over TLS
         targets+=(cli/all)
     fi
+    # Completion tokens that the first Boost does not have. Debian's Boost.Cobalt is one of libstdc++.
+    [[ $root != 13 || $flags == *libc++* ]] || chosen+=(tokens_in_use tokens_of_later_boost tokens_cobalt)
     if ((quick)); then
         chosen=("${quick_tests[@]}")
         targets+=(hello_lock)

@@ -4,7 +4,8 @@ cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(examples as_tuple callbacks curator_queue elected_leader fence/fenced_file fence/fenced_http fence/fenced_mariadb
              fence/fenced_postgresql fence/fenced_rabbitmq fence/fenced_rabbitmq_consumer fence/fenced_redis fence/fenced_sqlite
-             fence/fenced_zookeeper futures hello_lock http_server logging metrics rate_limiter reader_writer_cache shards spans testing/loss testing/moving_shards testing/pause testing/rival
+             fence/fenced_zookeeper futures hello_lock http_server logging metrics rate_limiter reader_writer_cache senders
+             shards spans testing/loss testing/moving_shards testing/pause testing/rival
              testing/servers_away testing/world/loss_while_holding testing/world/moving_shards testing/world/paused_process
              testing/world/rival testing/world/servers_away thread_pool timed_try tls transfer worker yield)
 set(others demo turn_taker) # they are for ./dev demo

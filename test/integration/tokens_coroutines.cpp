@@ -1,6 +1,8 @@
 // Completion tokens that are no handlers, at every operation.
 #include COLOCK_TEST_OPERATIONS // a table: operations.hpp, or family_operations.hpp
 
+#include <support/sender.hpp>
+
 #include <boost/asio/append.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/consign.hpp>
@@ -112,6 +114,16 @@ BOOST_AUTO_TEST_CASE(use_future)
         auto future = start(asio::use_future);
         BOOST_TEST(s.until([&] { return future.wait_for(0s) == std::future_status::ready; }));
         static_cast<void>(future.get());
+    });
+}
+
+BOOST_AUTO_TEST_CASE(senders)
+{
+    operations_scene s;
+    const auto until = [&](const auto& condition) { BOOST_TEST(s.until(condition)); };
+    for_each_operation(s, [&](auto start) {
+        const auto result = sync_wait(until, start(use_sender));
+        BOOST_TEST(result.values.has_value());
     });
 }
 

@@ -1,4 +1,6 @@
 // Completion tokens as programs use them: errors, results, threads, handlers whose type is erased.
+#include <support/sender.hpp>
+
 #include "operations.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -9,8 +11,11 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/experimental/promise.hpp>
+#include <boost/asio/experimental/use_promise.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
@@ -20,6 +25,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 using namespace colock;
@@ -177,6 +183,49 @@ BOOST_AUTO_TEST_CASE(redirect_error)
             co_await s.zk.async_get("/none", asio::redirect_error(asio::use_awaitable, ec)));
         BOOST_TEST(ec == zookeeper_errc::no_node);
     }());
+}
+
+// As std::execution has it: the timer stops the acquisition, which leaves no node (G3), or the grant stops the timer.
+BOOST_AUTO_TEST_CASE(a_sender_and_a_timer)
+{
+    operations_scene s;
+    const auto until = [&](const auto& condition) { BOOST_TEST(s.until(condition)); };
+    asio::steady_timer timer{s.io, 1min};
+    auto [granted, no_timer] =
+        when_any(until, s.lock.async_lock(use_sender), timer.async_wait(use_sender));
+    BOOST_TEST(no_timer.stopped);
+    BOOST_REQUIRE(granted.values.has_value());
+    auto& held = std::get<0>(*granted.values);
+    BOOST_TEST(static_cast<bool>(held));
+
+    client& other = s.connect();
+    mutex same{other, s.directory, s.with_nodes()};
+    timer.expires_after(50ms);
+    const auto [none, waited] =
+        when_any(until, same.async_lock(use_sender), timer.async_wait(use_sender));
+    BOOST_TEST(none.stopped);
+    BOOST_TEST(waited.values.has_value());
+    BOOST_TEST(s.until([&] { return s.queue().size() == 1U; }));
+
+    held = {};
+    const auto error = sync_wait(until, s.zk.async_get(s.directory + "-none", use_sender)).error;
+    BOOST_CHECK_THROW(std::rethrow_exception(error), boost::system::system_error);
+    s.check_nothing_left();
+}
+
+// Of an operation that returns no guard: Asio's promise moves a result that comes after the `co_await` to itself first.
+BOOST_AUTO_TEST_CASE(promises)
+{
+    operations_scene s;
+    auto held = s.hold(s.zk);
+    run(s.io, [&]() -> asio::awaitable<void> {
+        auto lost = held.async_wait_lost(asio::experimental::use_promise);
+        auto node = s.zk.async_exists(s.node, asio::experimental::use_promise);
+        s.admin.remove(held.node());
+        BOOST_TEST(co_await std::move(lost)(asio::use_awaitable) == errc::node_deleted);
+        static_cast<void>(co_await std::move(node)(asio::use_awaitable));
+    }());
+    s.check_nothing_left();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

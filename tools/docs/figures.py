@@ -248,7 +248,7 @@ SENTENCES = {
     "docs/faq.md": [
         ("The report has {} s from the kill", figure("failover", "holder killed, until the next grant", clients=2)),
         ("took and released {} locks a second in", figure("many_locks", "cycles")),
-        ("1,000 of one client queue up in {} s, 10,000 of 100 processes in {} s;",
+        ("1,000 of one client queue up in {} s, 10,000 of 100 processes in {} s ([deep",
          f"{deep(DEEP_MARKED, 'time to queue up', 1000):.1f}",
          f"{deep(DEEP_UNSHARED, 'time to queue up, 100 processes', 10000):.1f}"),
     ],

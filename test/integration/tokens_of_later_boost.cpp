@@ -1,19 +1,24 @@
-// asio::cancel_after with the operations of a lock, for Boost 1.88.
+// Completion tokens that Boost 1.81 does not have, for Boost 1.88.
 #include "operations.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/cancel_after.hpp>
+#include <boost/asio/co_composed.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
+#include <future>
+#include <tuple>
 #include <utility>
 
 using namespace colock;
 using namespace colock::test;
 
-BOOST_AUTO_TEST_SUITE(tokens_cancel_after)
+BOOST_AUTO_TEST_SUITE(tokens_of_later_boost)
 
 BOOST_AUTO_TEST_CASE(each_operation_that_ends_in_time)
 {
@@ -46,6 +51,44 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_is_cancelled_leaves_no_node)
     }());
     BOOST_TEST(s.until([&] { return s.queue().size() == 1U; }));
     held = {};
+    s.check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(a_future_of_a_tuple)
+{
+    operations_scene s;
+    auto future = s.zk.async_get(s.directory + "-none", asio::as_tuple(asio::use_future));
+    BOOST_TEST(s.until([&] { return future.wait_for(0s) == std::future_status::ready; }));
+    BOOST_TEST(std::get<0>(future.get()) == zookeeper_errc::no_node);
+}
+
+// An operation of one's own, without a coroutine's frame of `awaitable`.
+template <class Token>
+auto async_count(mutex& lock, Token&& token)
+{
+    return asio::async_initiate<Token, void(error_code, unsigned)>(
+        asio::co_composed<void(error_code, unsigned)>(
+            [](auto state, mutex& counted) -> void {
+                state.throw_if_cancelled(false);
+                unsigned grants = 0;
+                for (; grants < 3; ++grants) {
+                    auto [ec, held] = co_await counted.async_lock(asio::as_tuple(asio::deferred));
+                    if (ec) {
+                        co_return {ec, grants};
+                    }
+                }
+                co_return {error_code{}, grants};
+            },
+            lock.get_executor()),
+        token, std::ref(lock));
+}
+
+BOOST_AUTO_TEST_CASE(composed_of_coroutines)
+{
+    operations_scene s;
+    outcome<unsigned> counted;
+    async_count(s.lock, counted.handler());
+    BOOST_TEST(value_of(s.io, counted) == 3U);
     s.check_nothing_left();
 }
 
