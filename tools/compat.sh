@@ -34,6 +34,7 @@ die() {
 rows() {
     local no_stream_of_linux='-DBOOST_ASIO_DISABLE_EPOLL -DBOOST_ASIO_DISABLE_EVENTFD -DBOOST_ASIO_DISABLE_TIMERFD'
     local libcxx='-DCOLOCK_BOOST_TEST_FROM_HEADERS=ON -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON'
+    local cobalt='-DCOLOCK_COBALT_SOURCES=/usr/src/boost/libs/cobalt/src'
     cat <<END
 gcc-12|12|g++-12|20||||
 gcc-12-server-3.9|12|g++-12|20|||13|
@@ -45,9 +46,9 @@ gcc-12-i386|12-i386|g++-12|20||||32-bit (i386)
 clang-14|12|clang++-14|20||||
 clang-16-libc++|12|clang++-16|20|-stdlib=libc++|$libcxx||
 clang-19|12|clang++-19|20||||
-gcc-14|13|g++-14|20||||
-gcc-14-server-3.8|13|g++-14|20|||12|
-gcc-14-c++23|13|g++-14|23||||
+gcc-14|13|g++-14|20||$cobalt||
+gcc-14-server-3.8|13|g++-14|20||$cobalt|12|
+gcc-14-c++23|13|g++-14|23||$cobalt||
 clang-19-libc++|13|clang++-19|23|-stdlib=libc++|$libcxx||
 END
 }
@@ -68,7 +69,7 @@ packages() { # ROOT
         # Debian 12 cannot install its own libc++ 19.
         12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
         12-i386) printf '%s\n' g++-12 ;;
-        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev libboost-cobalt1.88-dev ;;
+        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev dpkg-dev ;;
     esac
 }
 
@@ -82,6 +83,17 @@ make_root() { # ROOT
     return $status
 }
 
+# Debian's packages have no library of Boost.Cobalt.
+# shellcheck disable=SC2016
+sources_of_cobalt='
+sed -n "s/^deb /deb-src /p" /etc/apt/sources.list >/etc/apt/sources.list.d/sources.list
+apt-get update -qq
+cd /usr/src
+apt-get source -qq --download-only boost1.88
+tar -xf boost1.88_*.orig.tar.xz --wildcards "*/libs/cobalt/src/*"
+rm boost1.88_*
+'
+
 make_root_alone() { # ROOT
     local name=compat-$1 wanted architecture=()
     wanted=$(packages "$1" | sort)
@@ -92,6 +104,7 @@ make_root_alone() { # ROOT
     echo "== the root of Debian $1" >&2
     # shellcheck disable=SC2086
     tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted || return 1
+    [[ $1 != 13 ]] || tools/debian_root.sh run "$name" sh -ec "$sources_of_cobalt" || return 1
     printf '%s\n' "$wanted" >"build/roots/$name.packages"
 }
 
@@ -139,8 +152,8 @@ run_row() { # ROW
         read -ra chosen <<<"${chosen[*]//*tls*/}" # there are none over TLS
         targets+=(cli/all)
     fi
-    # Completion tokens that the first Boost does not have. Debian's Boost.Cobalt is one of libstdc++.
-    [[ $root != 13 || $flags == *libc++* ]] || chosen+=(tokens_in_use tokens_of_later_boost tokens_cobalt)
+    # Completion tokens that the first Boost does not have.
+    [[ $options != *COBALT* ]] || chosen+=(tokens_in_use tokens_of_later_boost tokens_cobalt)
     if ((quick)); then
         chosen=("${quick_tests[@]}")
         targets+=(hello_lock)

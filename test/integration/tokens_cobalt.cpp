@@ -35,7 +35,7 @@ cobalt::task<void> use(client& zk, admin_session& admin, const std::string& path
     semaphore pool{zk, path + "-pool", 2};
     permit one = co_await pool.async_acquire(cobalt::use_op);
     co_await one.async_release(cobalt::use_op);
-    election race{zk, path + "-race"};
+    election race{zk, path + "-race", "one"};
     leadership leader = co_await race.async_campaign(cobalt::use_op);
     co_await leader.async_resign(cobalt::use_op);
     const auto body = [](const unique_lock&) -> boost::asio::awaitable<int> { co_return 1; };
