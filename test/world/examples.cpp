@@ -2,7 +2,7 @@
 // libraries are in examples_and_libraries.cpp. Not here, because more than the clients of colock waits, reads or writes there:
 //  - futures: its functions block threads of their own;
 //  - http_server: its coroutines wait for sockets;
-//  - fence/...: their coroutines ask the terminal, and most of them a database, a file or an HTTP server;
+//  - fence/...: their coroutines ask the terminal, and most of them a database, a file, a broker or an HTTP server;
 //  - demo and turn_taker: processes, signals, and a file that they share.
 #include <colock/colock.hpp>
 
