@@ -45,6 +45,8 @@ _commands=0 _line=0 _logs=$(mktemp -d) _terminals=()
 trap 'printf "== FAILED: %s:%d\n" {page} "$_line"; for _log in "$_logs"/*; do echo "-- $_log"; tail -5 "$_log"; done' ERR
 _at() {{ # LINE COMMANDS
     (exit $?) # of the last command, also where that was in a list
+    local process
+    for process in "${{_terminals[@]}}"; do kill -0 "$process"; done # they have not ended
     _line=$1
     ((_commands += $2)) || true
     printf '== %s:%d\n' {page} "$1"

@@ -4,7 +4,7 @@
 # the directory of the file `nightly`, with a server at localhost:2181.
 set -euo pipefail
 
-sudo apt-get install -y cron faketime
+sudo apt-get install -y --no-install-recommends cron faketime
 echo '127.0.0.1 zk1 zk2 zk3' | sudo tee -a /etc/hosts
 sudo install -d /etc/colock
 echo 'digest backup:secret' | sudo install -m 600 -o backup /dev/stdin /etc/colock/backup.auth
@@ -18,18 +18,20 @@ sudo install -m 666 /dev/null /var/tmp/mails
 machines=()
 for second in 35 45 50; do
     # shellcheck disable=SC2016
-    sudo unshare --uts --mount --pid --fork --kill-child --mount-proc sh -ec '
+    sudo unshare --uts --mount --propagation unchanged --pid --fork --kill-child --mount-proc sh -ec '
         hostname "machine-$1"
         mount -t tmpfs -o mode=755 tmpfs /run
         mount -t tmpfs -o mode=755 tmpfs /etc/cron.d
+        mount -t tmpfs -o mode=1777 tmpfs /dev/shm # where faketime has names with process ids
         install -m 644 nightly /etc/cron.d/nightly
         exec faketime "$(date +%Y-%m-%d) 02:59:$1" cron -f' sh "$second" &
     machines+=($!)
 done
-trap 'kill "${machines[@]}"' EXIT
+trap 'sudo kill "${machines[@]}"' EXIT
 
 # When the last one has had time to be wrong.
 sleep 60
+sudo kill -0 "${machines[@]}"
 printf 'ran on: %s\n' "$(paste -sd' ' /var/tmp/ran)"
 cat /var/tmp/mails
 [[ $(wc -l </var/tmp/ran) == 1 && ! -s /var/tmp/mails ]]
