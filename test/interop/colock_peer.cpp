@@ -92,6 +92,14 @@ public:
             return locked(path, get(mutex_of(path).async_try_lock_for(milliseconds(words),
                                                                       asio::use_future)));
         }
+        if (what == "recursive-lock") {
+            colock::recursive_mutex m{client_, path};
+            return locked(path, get(m.async_lock(owner_, asio::use_future)));
+        }
+        if (what == "single-lock") {
+            colock::single_node_mutex m{client_, path};
+            return locked(path, get(m.async_lock(asio::use_future)));
+        }
         if (what == "write-lock") {
             return locked(path, get(shared_mutex_of(path).async_lock(asio::use_future)));
         }
@@ -329,6 +337,7 @@ private:
     colock::client client_;
     const colock::layout exclusive_;
     const colock::layout shared_;
+    colock::lock_owner owner_;
     std::map<std::string, colock::unique_lock> writing_;
     std::map<std::string, std::shared_ptr<candidate>> latches_;
     std::map<std::string, colock::shared_lock> reading_;

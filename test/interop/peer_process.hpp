@@ -53,6 +53,12 @@ public:
     bool waits() { return !answer(std::chrono::milliseconds{100}); }
 
     void kill() { process_.kill(); }
+    // It closes its client.
+    void quit()
+    {
+        tell("quit");
+        process_.wait();
+    }
 
 private:
     static std::vector<std::string> arguments(std::vector<std::string> command,
