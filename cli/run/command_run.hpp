@@ -11,6 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -56,6 +57,11 @@ public:
     void end();
     // The command, not what it leaves behind.
     [[nodiscard]] bool is_running() const noexcept;
+    // For how long the lock is safe.
+    [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept
+    {
+        return held_.remaining();
+    }
 
 private:
     boost::asio::awaitable<run_result> hear_guardian();

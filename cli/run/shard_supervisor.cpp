@@ -10,6 +10,7 @@
 #include "run/guarded_session.hpp"
 #include "run/nursery.hpp"
 #include "run/outer_locks.hpp"
+#include "run/tell_risk.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -144,7 +145,11 @@ private:
         nursery_.adopt_orphans();
         is_member_ = true;
         what_.manager.ready("takes part in " + what_.path);
-        co_await first_of(be_member(), require_nursery());
+        // The shards of one session are safe for the same time.
+        const time_left remaining = [this] {
+            return runs_.empty() ? std::nullopt : std::optional{runs_.front()->remaining()};
+        };
+        co_await first_of(be_member(), require_nursery(), tell_risk(zk_, say_, remaining));
     }
 
     asio::awaitable<void> be_member()

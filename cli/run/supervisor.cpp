@@ -16,6 +16,7 @@
 #include "run/outer_locks.hpp"
 #include "run/own_ancestor.hpp"
 #include "run/record_node.hpp"
+#include "run/tell_risk.hpp"
 #include "run/variables.hpp"
 #include "run/work_switch.hpp"
 
@@ -440,21 +441,6 @@ private:
         co_await wait_for_ever();
     }
 
-    // Never returns.
-    asio::awaitable<void> tell_risk(const holding& held)
-    {
-        auto seen = zk_.state();
-        for (bool is_told = false;;) {
-            seen = co_await zk_.async_wait_state_change(seen, asio::use_awaitable);
-            if (seen == connection_state::suspended) {
-                is_told = true;
-                say_.at_risk(held.remaining());
-            } else if (seen == connection_state::connected && std::exchange(is_told, false)) {
-                say_.safe_again(held.remaining());
-            }
-        }
-    }
-
     run_result lost_at_once(const error_code& loss)
     {
         say_.lost("the lock is lost: " + loss.message() + "; the command is not started");
@@ -471,9 +457,10 @@ private:
         try {
             bool too_long = false;
             bool is_off = false;
+            const time_left remaining = [&] { return held.remaining(); };
             auto first =
                 co_await first_of(run.carry_out(environment(held)), limit_hold(run, too_long),
-                                  end_when_off(run, is_off), tell_risk(held));
+                                  end_when_off(run, is_off), tell_risk(zk_, say_, remaining));
             result = std::get<0>(first);
             result.held_too_long = too_long;
             result.switched_off = is_off;

@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
             "/{} 2>/dev/null); [ -z \"$last\" ] || ! kill -0 $last || echo {} >>" + files.path() +
             "/overlap; echo $$ >" + files.path() + "/{}; exec sleep 1000"};
     tcp_proxy proxy{servers};
-    const std::vector<std::string> short_session{"--session-timeout", "4s",   "--tick", "500ms",
-                                                 "--grace",           "300ms"};
+    const std::vector<std::string> short_session{"--session-timeout", "4s",    "--tick", "500ms",
+                                                 "--grace",           "300ms", "--json"};
     auto ann = member_through(proxy.connect_string(), "ann", command, "2", short_session);
     BOOST_REQUIRE(owns("ann", 2));
     auto bob = member("bob", command, "2");
@@ -221,6 +221,9 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
         BOOST_TEST(each->status() == 0, each->err());
     }
     BOOST_TEST(file_text(files.path() + "/overlap") == "");
+    const auto all = events_in(ann->err());
+    BOOST_TEST(count(all, "at_risk") >= 1u, ann->err()); // of the session, so without a shard
+    BOOST_TEST(count(all, "lost") == 1u, ann->err());
 }
 
 BOOST_AUTO_TEST_CASE(without_the_nursery_the_run_fails)
