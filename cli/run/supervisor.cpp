@@ -290,9 +290,7 @@ private:
             co_await wait_for_ever();
         }
         const auto why = co_await wait_until_off(zk_, what_.candidate.enabled_by);
-        while (!run.is_running()) { // not yet, or not any more
-            co_await pause(10ms);
-        }
+        co_await until_running(run);
         is_off = true;
         run.end();
         say_.note("paused", why + ": ending the command", importance::news);
@@ -428,15 +426,22 @@ private:
         say_.note("unrecorded", "how the command has ended is not written down: " + why);
     }
 
+    // Does not return once the command has ended.
+    static asio::awaitable<void> until_running(const command_run& run)
+    {
+        while (!run.is_running()) {
+            co_await pause(10ms);
+        }
+    }
+
     // Never returns.
     asio::awaitable<void> limit_hold(command_run& run, bool& is_over)
     {
         if (what_.max_hold) {
             co_await pause(*what_.max_hold);
-            is_over = run.is_running();
-            if (is_over) {
-                run.end();
-            }
+            co_await until_running(run); // a slow start outlasts a short time
+            is_over = true;
+            run.end();
         }
         co_await wait_for_ever();
     }

@@ -205,9 +205,11 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
             "/{} 2>/dev/null); [ -z \"$last\" ] || ! kill -0 $last || echo {} >>" + files.path() +
             "/overlap; echo $$ >" + files.path() + "/{}; exec sleep 1000"};
     tcp_proxy proxy{servers};
-    const std::vector<std::string> short_session{"--session-timeout", "4s",    "--tick", "500ms",
-                                                 "--grace",           "300ms", "--json"};
-    auto ann = member_through(proxy.connect_string(), "ann", command, "2", short_session);
+    const std::vector<std::string> short_session{"--session-timeout", "4s",   "--tick", "500ms",
+                                                 "--grace",           "300ms"};
+    auto told = short_session;
+    told.insert(told.end(), {"--events", files.path() + "/events"});
+    auto ann = member_through(proxy.connect_string(), "ann", command, "2", told);
     BOOST_REQUIRE(owns("ann", 2));
     auto bob = member("bob", command, "2");
     BOOST_REQUIRE((owns("ann", 1) && owns("bob", 1)));
@@ -221,7 +223,7 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
         BOOST_TEST(each->status() == 0, each->err());
     }
     BOOST_TEST(file_text(files.path() + "/overlap") == "");
-    const auto all = events_in(ann->err());
+    const auto all = events_in(file_text(files.path() + "/events"));
     BOOST_TEST(count(all, "at_risk") >= 1u, ann->err()); // of the session, so without a shard
     BOOST_TEST(count(all, "lost") == 1u, ann->err());
 }
