@@ -242,12 +242,7 @@ SENTENCES = {
         ("makes a hand-off {} times as long (target 1.1)",
          in_process("hand-off, observed or not, relative to colock", system="colock with observer")),
     ],
-    "docs/choosing.md": [
-        ("with 64 under way at a time, {} cycles a second", figure("many_locks", "cycles")),
-    ],
     "docs/faq.md": [
-        ("The report has {} s from the kill", figure("failover", "holder killed, until the next grant", clients=2)),
-        ("took and released {} locks a second in", figure("many_locks", "cycles")),
         ("1,000 of one client queue up in {} s, 10,000 of 100 processes in {} s ([deep",
          f"{deep(DEEP_MARKED, 'time to queue up', 1000):.1f}",
          f"{deep(DEEP_UNSHARED, 'time to queue up, 100 processes', 10000):.1f}"),
