@@ -2,6 +2,7 @@
 # Everything that ./dev test leaves out, one check after the other, and one page on what came of it.
 #
 #     tools/nightly.sh [CHECK...]      those checks alone
+#     tools/nightly.sh --list          their names
 #
 # The page is build/nightly/report.md, what each check said build/nightly/CHECK.log.
 set -euo pipefail
@@ -32,6 +33,10 @@ checks=(
 
 known=()
 for check in "${checks[@]}"; do known+=("${check%% *}"); done
+if [[ ${1-} == --list ]]; then
+    printf '%s\n' "${known[@]}"
+    exit
+fi
 for name in "$@"; do
     [[ " ${known[*]} " == *" $name "* ]] || {
         echo "nightly: there is no check '$name'; there are: ${known[*]}" >&2
@@ -68,7 +73,7 @@ done
 
 {
     printf '# Nightly, %s\n\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
-    printf 'Commit %s, %s, %d cores.\n\n' "$(git rev-parse --short HEAD)" "$(uname -sr)" "$(nproc)"
+    printf 'Commit %s, %s, %d cores.\n\n' "$(git describe --always --dirty --exclude "*")" "$(uname -sr)" "$(nproc)"
     printf '| check | result | time | command |\n|---|---|---|---|\n'
     printf '%s\n' "${rows[@]}" ''
     ((${#failures[@]} == 0)) || printf '%s\n' "${failures[@]}"

@@ -27,6 +27,13 @@ version() {
     sed -n 's/^#define COLOCK_VERSION_STRING "\(.*\)"/\1/p' include/colock/version.hpp
 }
 
+# The same packages come of the same sources at the same time.
+made() {
+    local seconds=${SOURCE_DATE_EPOCH-}
+    [[ -n $seconds ]] || seconds=$(git log -1 --format=%ct 2>/dev/null) || seconds=$(date +%s)
+    date --utc --rfc-email --date "@$seconds"
+}
+
 build() {
     local source=$packages/source version maintainer
     version=$(version)
@@ -36,7 +43,7 @@ build() {
     cp -r CMakeLists.txt LICENSE CHANGELOG.md cmake include lib cli testing "$source"
     cp -r packaging/debian "$source/debian"
     printf 'colock (%s) unstable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n' \
-        "$version" "$maintainer" "$(git log -1 --format=%aD 2>/dev/null || date -R)" >"$source/debian/changelog"
+        "$version" "$maintainer" "$(made)" >"$source/debian/changelog"
 
     say "building packages of colock $version; their log: build/packages/build.log"
     # Debug information, which would be packages of its own, makes it a third slower.

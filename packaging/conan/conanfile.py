@@ -4,7 +4,7 @@ import re
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
-from conan.tools.files import copy, load
+from conan.tools.files import copy, get, load
 from conan.tools.system.package_manager import Apt
 
 required_conan_version = ">=2.0.14"
@@ -25,13 +25,23 @@ class ColockRecipe(ConanFile):
     def _root(self):
         return os.path.join(self.recipe_folder, "..", "..")
 
+    # A release comes with a conandata.yml that says where its archive is. Without one the sources are those of the tree.
     def set_version(self):
+        if self.conan_data:
+            (self.version,) = self.conan_data["sources"]
+            return
         header = load(self, os.path.join(self._root, "include", "colock", "version.hpp"))
         self.version = re.search(r'COLOCK_VERSION_STRING "([0-9.]+)"', header)[1]
 
     def export_sources(self):
+        if self.conan_data:
+            return
         for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "lib/*"):
             copy(self, pattern, self._root, self.export_sources_folder)
+
+    def source(self):
+        if self.conan_data:
+            get(self, **self.conan_data["sources"][self.version], strip_root=True)
 
     def layout(self):
         cmake_layout(self)
