@@ -268,6 +268,32 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_what_nobody_takes)
     BOOST_TEST((is_gone(files.path() + "/0") && is_gone(files.path() + "/1")));
 }
 
+BOOST_AUTO_TEST_CASE(no_more_shards_move_at_a_time_than_were_asked_for)
+{
+    const std::vector<std::string> more{"--moves",         "2",    "--grace", "500ms",
+                                        "--leave-timeout", "100ms"};
+    // It ends after the grace, so each move can be seen.
+    const std::vector<std::string> stubborn{"sh", "-c", "trap '' TERM; exec sleep 1000"};
+    auto ann = member("ann", stubborn, "8", more);
+    BOOST_REQUIRE(owns("ann", 8));
+    auto bob = member("bob", stubborn, "8", more);
+    std::int64_t most = 0;
+    BOOST_TEST(wait_until(
+        [&] {
+            const auto all = seen();
+            if (all.contains("moving")) {
+                most = std::max(most, all.at("moving").as_int64());
+            }
+            return owned("bob") == 4;
+        },
+        patience));
+    BOOST_TEST((most == 1 || most == 2), most);
+    for (auto* const each : {bob.get(), ann.get()}) {
+        each->process().send_signal(SIGTERM);
+        BOOST_TEST(each->status() == 0, each->err());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_happens_is_told_as_json)
 {
     auto ann = member("ann", worker(), "2", {"--json"});
