@@ -67,7 +67,7 @@ _terminal() {{ # COMMAND
 _end() {{
     local status=$? process
     for process in "${{_terminals[@]}}"; do kill -INT -- "-$process" 2>/dev/null || true; done
-    [[ $status != 0 ]] || echo "== page: {page}: $SECONDS s, $_commands commands, {added} added, {left} blocks left out"
+    [[ $status != 0 ]] || printf "\\n%s\\n" "== page: {page}: $SECONDS s, $_commands commands, {added} added, {left} blocks left out"
 }}
 trap _end EXIT
 """
