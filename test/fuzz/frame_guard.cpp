@@ -1,11 +1,13 @@
-// Any bytes from a server: what the guard lets pass, the C client can read.
+// Any bytes from a server: what the guard lets pass, the C client can read. The same bytes end an exchange by SASL.
 #include "zk/frame_guard.hpp"
 
 #include <support/c_client_reader.hpp>
 
 #include "input.hpp"
+#include "zk/sasl_exchange.hpp"
 
 #include <deque>
+#include <string_view>
 #include <vector>
 
 using namespace colock;
@@ -36,6 +38,30 @@ zk::call request_of(fuzz::input& in)
     return c;
 }
 
+void speak_sasl(std::string_view stream)
+{
+    zk::sasl_exchange exchange;
+    constexpr std::size_t largest_frame = zk::sasl_exchange::largest_token + 64;
+    int words = 0;
+    while (const auto wanted = exchange.wanted()) {
+        fuzz::require(wanted <= largest_frame);
+        if (stream.empty()) {
+            return;
+        }
+        const auto piece = stream.substr(0, wanted);
+        stream.remove_prefix(piece.size());
+        exchange.take(piece);
+        if (exchange.now() == zk::sasl_exchange::stage::thinking) {
+            fuzz::require(++words <= zk::sasl_exchange::most_rounds);
+            const auto& challenge = exchange.challenge();
+            exchange.spoke({.token = "word", .complete = challenge && challenge->size() % 2 != 0});
+            exchange.sent(exchange.unsent().size());
+        }
+    }
+    const bool over = exchange.now() == zk::sasl_exchange::stage::over;
+    fuzz::require(over ? exchange.has_answer() : !exchange.fault().empty());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
@@ -49,6 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::size_t piece = 1u + in.byte();
     const auto stream = in.rest();
+    speak_sasl(stream);
     std::size_t begin = 0;
     std::size_t end = 0;
     bool in_handshake = true;
