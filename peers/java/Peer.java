@@ -112,6 +112,24 @@ abstract class Peer implements AutoCloseable {
             Supplier<Mutex> inTurn = () -> mutexes[(int) (next.getAndIncrement() % mutexes.length)];
             return inThreads(Collections.nCopies((int) positive(a[2]), inTurn), nanoseconds(a[3]), 0);
         });
+        add("hold", "PREFIX SESSIONS", a -> {
+            int number = 0;
+            for (Peer session : sessions(a, 1)) {
+                session.mutex(a[0] + "/" + number++).acquire();
+                session.interruption = null;
+            }
+            return "held";
+        });
+        add("back", "", a -> {
+            long held = 0;
+            for (Peer session : sessions(new String[] {"" + (others.size() + 1)}, 0)) {
+                while (session.interruption == null || !session.connected) {
+                    Thread.sleep(1);
+                }
+                held += session.interruption.equals("LOST") ? 0 : 1;
+            }
+            return "back " + System.nanoTime() + " " + held;
+        });
         add("local", "PATH THREADS MS", a -> {
             Mutex mutex = mutex(a[0]);
             Supplier<Mutex> same = () -> mutex;
