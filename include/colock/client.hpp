@@ -438,6 +438,34 @@ public:
     /// is empty: it cannot switch between TLS and plain TCP; or when its `session_guard` cannot have the context.
     void use_tls(std::shared_ptr<boost::asio::ssl::context> context);
 
+    /// Replaces `client_options::hosts`, while locks are held. At completion the client is connected to a server of this list,
+    /// or has not been connected yet: it needs the other servers no longer.
+    ///
+    /// ```cpp
+    /// co_await zk.async_set_hosts("zk2:2181,zk3:2181,zk4:2181");
+    /// ```
+    ///
+    /// A connection to a server that is in the list stays. Another one is left: its requests are answered, for up to a second,
+    /// and the client resumes its session at a server of the list. While there is no connection the operation waits for one.
+    /// Of several calls the last one counts, and all complete with it. The servers have to be of the same ensemble; those of
+    /// another one do not know the session, and locks are lost by `errc::session_expired`. If none of them can be reached, the
+    /// session ends by its time-out: another call helps until then.
+    ///
+    /// Completion signature: `void(error_code)`.
+    /// Errors:
+    ///  - `errc::invalid_hosts`: correct the list; the diagnostics say where. The former one stays.
+    ///  - `errc::unknown_host`: no name of the list is known. The client keeps its connection, and uses the list for the next.
+    ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
+    ///  - those of `async_connect`, when that ends without a first connection. The list stays.
+    ///
+    /// Cancellation: terminal, partial, total: completes at once. The list stays.
+    template <class CompletionToken = boost::asio::deferred_t>
+    auto async_set_hosts(std::string hosts, CompletionToken&& token = CompletionToken())
+    {
+        return detail::start_operation<CompletionToken, void(error_code)>(
+            detail::initiate<error_code>{core_}, token, &start_set_hosts, std::move(hosts));
+    }
+
     /// Brings the server of this connection up to date. Reads that are started at completion see every write that was
     /// complete when this operation began, except during a change of leaders. Any `path` will do, such as "/". A read.
     ///
@@ -582,6 +610,7 @@ private:
                                    std::string path);
     static void start_watch_children(const core_ptr&, op<error_code, watched<children_result>>,
                                      std::string path);
+    static void start_set_hosts(const core_ptr&, op<error_code>, std::string hosts);
     static void start_wait_state_change(const core_ptr&, op<error_code, connection_state>,
                                         connection_state seen);
 

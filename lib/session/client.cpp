@@ -373,6 +373,13 @@ void client::start_add_credentials(const core_ptr& core, op<error_code> o, crede
         });
 }
 
+void client::start_set_hosts(const core_ptr& core, op<error_code> o, std::string hosts)
+{
+    core->dispatch([core, o = std::move(o), hosts = std::move(hosts)]() mutable {
+        core->own_session().set_hosts(std::move(hosts), std::move(o));
+    });
+}
+
 void client::start_wait_state_change(const core_ptr& core, op<error_code, connection_state> o,
                                      connection_state seen)
 {

@@ -67,6 +67,10 @@ void client_session::carry_out(const session::command& c)
     case kind::open: open(c.text, c.time); break;
     case kind::try_options: requests_.send(trial_of_options()); break;
     case kind::send_barrier: requests_.send(barrier()); break;
+    case kind::hold:
+        requests_.hold();
+        report_quiet();
+        break;
     case kind::break_off: break_later(); break;
     case kind::drop: drop_connection(false); break;
     case kind::take_leave: drop_connection(true); break;
@@ -92,6 +96,9 @@ void client_session::carry_out(const session::command& c)
     case kind::closing: take_leave_of_users(c.error); break;
     case kind::closed: closed(c.error); break;
     case kind::answer: answer_callers(c.error); break;
+    case kind::hosts_in_use:
+        answer(std::exchange(changing_hosts_, {}), c.error, basics_.log.last_error());
+        break;
     case kind::note: basics_.log.note_error(c.text); break;
     case kind::log_info: basics_.log.write(log_level::info, c.text); break;
     case kind::log_warning: basics_.log.write(log_level::warning, c.text); break;
@@ -151,6 +158,30 @@ void client_session::answer_callers(const error_code& ec)
 {
     answer(std::exchange(connecting_, {}), ec,
            ec == errc::client_closed ? ec.message() : basics_.log.last_error());
+}
+
+void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)
+{
+    auto parsed = zk::parse_hosts(hosts);
+    if (parsed.error) {
+        basics_.log.note_error(parsed.detail);
+        op->explain(parsed.error, parsed.detail);
+        op.complete(parsed.error);
+        return;
+    }
+    basics_.log.write(log_level::info, "the hosts are " + hosts + " from now on");
+    basics_.options.hosts = hosts;
+    link_.use_hosts(std::move(parsed.hosts));
+    tell_guard();
+    const auto at = changing_hosts_.insert(changing_hosts_.end(), std::move(op));
+    if (const auto& link = at->cancellation()) {
+        link->bind([this, at](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            changing_hosts_.erase(at);
+            cancelled.complete(asio::error::operation_aborted);
+        });
+    }
+    decide([&](auto& r, auto& out) { r.hosts_changed(std::move(hosts), out); });
 }
 
 void client_session::look_up()
@@ -432,6 +463,7 @@ void client_session::give_up(const error_code& ec)
     stop_timers();
     basics_.session.set(connection_state::idle);
     requests_.fail_waiting(ec);
+    answer(std::exchange(changing_hosts_, {}), ec, why);
     tell([&ec](session_listener& l) { l.given_up(ec); });
     reminders_.end(); // after those who fail the waiters
     answer(std::move(callers), ec, why);
@@ -489,7 +521,7 @@ void client_session::begin_close(const error_code& why)
 
 void client_session::report_quiet()
 {
-    if (machine_.is_closing() && !requests_.has_sent()) {
+    if (machine_.awaits_quiet() && !requests_.has_sent()) {
         decide([](auto& r, auto& out) { r.quiet(out); });
     }
 }
@@ -498,6 +530,7 @@ void client_session::take_leave_of_users(const error_code& why)
 {
     stop_timers();
     answer_callers(why);
+    answer(std::exchange(changing_hosts_, {}), why, why.message());
     requests_.fail_waiting(why);
     // The connection lives on for a while and may bring events, which nobody is to hear any more: the
     // listeners drop their watches without a word.
@@ -540,6 +573,7 @@ void client_session::discard() noexcept
 {
     const auto connecting = std::move(connecting_);
     const auto closing = std::move(closing_);
+    const auto changing = std::move(changing_hosts_);
     guard_.session_left();
     guard_.discard();
     credentials_.discard();

@@ -38,6 +38,8 @@ public:
     void add_credentials(zk::secret_credential c, operation_ptr<error_code> op);
     // `for_guard`: of this context.
     void use_tls(std::shared_ptr<asio::ssl::context> context, guard::tls_material&& for_guard);
+    // Completes when the client is connected to one of them, or does not want to connect.
+    void set_hosts(std::string hosts, operation_ptr<error_code> op);
     [[nodiscard]] bool is_closing() const noexcept { return machine_.is_closing(); }
 
     // The execution context is being destroyed: first the connection is dropped, and at the end all the rest.
@@ -106,6 +108,7 @@ private:
     client_timer deadline_timer_{basics_.strand}; // of connect or close
     std::list<operation_ptr<error_code>> connecting_;
     std::list<operation_ptr<error_code>> closing_;
+    std::list<operation_ptr<error_code>> changing_hosts_;
 };
 
 } // namespace colock::detail

@@ -106,6 +106,8 @@ void reconnect::quiet(commands& out)
     auto* at = std::get_if<ending>(&stage_);
     if (at && !std::exchange(at->sent, true)) {
         out.push_back({kind::end_session});
+    } else if (holds<online>() && awaits_quiet()) {
+        out.push_back({kind::break_off});
     }
 }
 
@@ -132,6 +134,27 @@ void reconnect::finish(const error_code& ec, commands& out)
     out.push_back({.type = kind::closed, .error = ec});
 }
 
+// What is left of the pass is of the former list. An attempt goes on: the server may be in both.
+void reconnect::hosts_changed(std::string hosts, commands& out)
+{
+    settings_.hosts = std::move(hosts);
+    if (is_idle() || is_closing()) {
+        out.push_back({.type = kind::hosts_in_use,
+                       .error = is_idle() ? error_code{} : error_code{errc::client_closed}});
+        return;
+    }
+    place_ = place::unknown;
+    if (auto* pausing_at = std::get_if<pausing>(&stage_)) {
+        pausing_at->rest.untried.clear();
+    } else if (auto* attempted = std::get_if<attempting>(&stage_)) {
+        attempted->rest.untried.clear();
+    } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
+        tried->rest.untried.clear();
+    } else if (is_looking_up()) {
+        out.push_back({kind::look_up});
+    }
+}
+
 // ---- the end of a session
 
 void reconnect::expire(commands& out)
@@ -151,6 +174,7 @@ void reconnect::give_up(const error_code& ec, commands& out)
     old_.forget();
     was_connected_ = false;
     wanted_ = false;
+    place_ = place::listed;
     stage_ = idle{};
     out.push_back({.type = kind::given_up, .error = ec});
 }
@@ -175,12 +199,14 @@ std::ostream& operator<<(std::ostream& text, const reconnect& r)
         print(trial->rest);
         text << trial->where << trial->resumed;
     } else if (const auto* connected = std::get_if<reconnect::online>(&r.stage_)) {
-        text << connected->where << connected->writable << connected->distrusted;
+        text << connected->where << connected->writable << connected->distrusted
+             << connected->leaving;
     } else if (const auto* end = std::get_if<reconnect::ending>(&r.stage_)) {
         text << end->from.where << end->from.writable << end->from.distrusted << end->sent;
     }
     return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
-                << r.accepted_ << ' ' << r.unanswered_ << r.last_failure_.error << ' ' << r.old_;
+                << r.accepted_ << static_cast<int>(r.place_) << ' ' << r.unanswered_
+                << r.last_failure_.error << ' ' << r.old_;
 }
 
 } // namespace colock::protocol::session

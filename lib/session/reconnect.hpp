@@ -56,6 +56,9 @@ public:
     void nobody_waits(commands& out); // all who have called connect() have gone
     void close(const error_code& why, commands& out);
     void abandon_close(commands& out); // does not wait for the server any longer
+    // There is another list. What resolved() says from now on is about it. Answered by `hosts_in_use`, `given_up` or
+    // `closing`.
+    void hosts_changed(std::string hosts, commands& out);
 
     // The connection.
     // `more`: there are look-ups that are not answered yet. `last_failure`: of the last one that failed.
@@ -73,7 +76,7 @@ public:
     void barrier_answered(const error_code& ec, commands& out); // the same
     // `fault`: what the server did wrong, "" if nothing is known. `write_lost`: a write was not answered.
     void broken(loss why, std::string_view fault, bool write_lost, instant now, commands& out);
-    // While it is closing: no answer is outstanding.
+    // After `hold`, or while it is closing: no answer is outstanding.
     void quiet(commands& out);
     // `confirmed`: by the server.
     void ended(bool confirmed, commands& out);
@@ -83,8 +86,16 @@ public:
     void deadline_due(commands& out);
 
     [[nodiscard]] bool is_idle() const noexcept { return holds<idle>(); }
-    [[nodiscard]] bool is_looking_up() const noexcept { return holds<looking_up>(); }
+    [[nodiscard]] bool is_looking_up() const noexcept
+    {
+        return holds<looking_up>() || compares_hosts();
+    }
     [[nodiscard]] bool is_closing() const noexcept { return holds<ending>() || holds<over>(); }
+    [[nodiscard]] bool awaits_quiet() const noexcept
+    {
+        const auto* at = std::get_if<online>(&stage_);
+        return is_closing() || (at && at->leaving);
+    }
     // What the server answers on this connection may be older than what was seen before.
     [[nodiscard]] bool is_distrusted() const noexcept;
     // The smallest that was granted in this session.
@@ -120,6 +131,7 @@ private:
         std::string where;
         bool writable;           // the session is new, or the barrier was answered
         bool distrusted = false; // the barrier was refused
+        bool leaving = false;    // the server is not among the hosts any more
     };
     struct ending { // connected still; the end is sent when no answer is outstanding
         online from;
@@ -140,6 +152,21 @@ private:
         return std::holds_alternative<Stage>(stage_);
     }
 
+    // What is known of the connection, or the attempt, and the list of hosts.
+    enum class place {
+        listed,  // the server is one of them, and nobody waits to hear that
+        awaited, // the next connection is to one of them
+        unknown
+    };
+
+    // Whether the server of the connection is one of the present hosts.
+    [[nodiscard]] bool compares_hosts() const noexcept
+    {
+        const auto* at = std::get_if<online>(&stage_);
+        return at && !at->leaving && place_ == place::unknown;
+    }
+    void compare_hosts(const std::vector<address>& all, bool more, std::string_view last_failure,
+                       commands& out);
     [[nodiscard]] failure failure_of(const attempting& at, loss why, std::string_view fault) const;
     void begin_pass(bool paused, commands& out);
     void pause(pass rest, instant now, commands& out);
@@ -165,6 +192,7 @@ private:
     unsigned unanswered_ = 0;    // attempts that timed out, since the last connection
     failure last_failure_;
     failure_lines failure_lines_;
+    place place_ = place::listed;
 };
 
 } // namespace colock::protocol::session

@@ -29,6 +29,9 @@ void reconnect::begin_pass(bool paused, commands& out)
 void reconnect::resolved(const std::vector<address>& all, bool more, std::string_view last_failure,
                          instant now, commands& out)
 {
+    if (compares_hosts()) {
+        compare_hosts(all, more, last_failure, out);
+    }
     const auto* at = std::get_if<looking_up>(&stage_);
     if (!at) {
         return;
@@ -39,6 +42,9 @@ void reconnect::resolved(const std::vector<address>& all, bool more, std::string
         }
         return;
     }
+    if (place_ == place::unknown) {
+        place_ = place::awaited;
+    }
     auto next = session_ != 0 ? old_.resume(all, timeout_, now) : old_.begin(all);
     if (next.untried.empty()) {
         backoff_.next_pass();
@@ -47,6 +53,29 @@ void reconnect::resolved(const std::vector<address>& all, bool more, std::string
         attempt(std::move(next), now, out);
     } else {
         pause(std::move(next), now, out);
+    }
+}
+
+// Requests that were sent are answered before the client leaves, so that none is lost; but not by a server that stalls.
+void reconnect::compare_hosts(const std::vector<address>& all, bool more,
+                              std::string_view last_failure, commands& out)
+{
+    auto& at = std::get<online>(stage_);
+    if (std::ranges::find(all, at.where, &address::text) != all.end()) {
+        place_ = place::listed;
+        out.push_back({.type = kind::hosts_in_use});
+    } else if (more) {
+        return; // it may be one of those that are still to come
+    } else if (all.empty()) {
+        place_ = place::listed; // none is better known
+        out.push_back({.type = kind::note, .text = std::string{last_failure}});
+        out.push_back({.type = kind::hosts_in_use, .error = errc::unknown_host});
+    } else {
+        at.leaving = true;
+        out.push_back({.type = kind::log_info,
+                       .text = "leaving " + at.where + ", which is not among the hosts any more"});
+        out.push_back({.type = kind::start_timer, .time = patience(1)});
+        out.push_back({kind::hold});
     }
 }
 
@@ -112,6 +141,8 @@ void reconnect::timer_due(instant now, commands& out)
                                      : " did not answer in time";
         attempt_failed(std::move(from.rest), {errc::connect_timeout, "server " + from.where + what},
                        now, out);
+    } else if (holds<online>() && awaits_quiet()) {
+        out.push_back({kind::break_off});
     }
 }
 
@@ -203,6 +234,12 @@ void reconnect::become_connected(std::string where, bool resumed, commands& out)
     if (std::exchange(wanted_, false)) {
         out.push_back({.type = kind::answer});
     }
+    if (place_ == place::awaited) {
+        place_ = place::listed;
+        out.push_back({.type = kind::hosts_in_use});
+    } else if (place_ == place::unknown) {
+        out.push_back({kind::look_up});
+    }
 }
 
 // The barrier is a quorum write: what is read after it on this connection is no older than anything that was seen on the
@@ -275,6 +312,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
     pass rest;
     std::string where;
     const bool was_online = holds<online>();
+    const bool leaves = awaits_quiet();
     failure what;
     const bool refused_barrier = is_distrusted();
     if (auto* attempted = std::get_if<attempting>(&stage_)) {
@@ -316,8 +354,9 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
         return;
     }
     if (was_online) {
-        out.push_back({.type = kind::log_warning,
-                       .text = "connection to " + where + " lost" + suffix_of(fault)});
+        out.push_back(
+            {.type = leaves ? kind::log_info : kind::log_warning,
+             .text = "connection to " + where + (leaves ? " left" : " lost") + suffix_of(fault)});
         out.push_back({kind::suspended});
     }
     if (why == loss::expired) {

@@ -66,7 +66,7 @@ void request_queue::submit(request_ptr r)
     if (refused ||
         nothing_to_do) { // an empty transaction would make the C client abort the program
         r->done({.error = refused, .detail = std::move(why)});
-    } else if (connected) {
+    } else if (connected && !holding_) {
         send_in_turn(std::move(r));
     } else {
         lists_.put(place::waiting, std::move(r));
@@ -89,7 +89,7 @@ void request_queue::send_turns()
 {
     const batch together{*this};
     auto& held = lists_.at(place::held);
-    while (writable_ && basics_.session.is_connected() && !held.empty()) {
+    while (writable_ && !holding_ && basics_.session.is_connected() && !held.empty()) {
         if (has_to_ask(held.front())) {
             ask_about_nodes();
             if (nodes_.is_asking()) {
@@ -234,7 +234,7 @@ bool request_queue::authenticate(const credential& c)
 
 void request_queue::disconnected()
 {
-    writable_ = false;
+    writable_ = holding_ = false;
     std::vector<request_ptr> failed;
     lists_.take_each({place::held, place::waiting}, [&](request_ptr r) {
         r->policy == on_loss::fail ? failed.push_back(std::move(r))

@@ -51,6 +51,8 @@ public:
     void disconnected();
     // The session's: what has waited for a connection is sent.
     void connected();
+    // Nothing but the client's own is sent on this connection any more.
+    void hold() noexcept { holding_ = true; }
     // The barrier was answered, or none is needed.
     void begin_to_write();
     // False when the connection cannot take it now, or not any more.
@@ -121,6 +123,7 @@ private:
     bool asks_ = false; // sends questions about them
     std::shared_ptr<zk::connection> connection_;
     bool writable_ = false; // the connection: no barrier is to be waited for
+    bool holding_ = false;  // what comes waits for another connection
     bool closing_ = false;
     std::size_t batches_ = 0;
     bool unflushed_ = false;

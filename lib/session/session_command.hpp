@@ -17,6 +17,7 @@ struct command {
         open, // established(), broken() or not_opened()
         try_options, // send a request that shows the servers' answer to chroot and credentials: options_tried()
         send_barrier, // send a quorum write: barrier_answered()
+        hold, // send no request any more on this connection; tell quiet() when no answer is outstanding
         break_off, // the connection counts as broken, as soon as its answers at hand have been delivered: broken()
         drop, // close the connection; nothing comes of it any more
         take_leave, // the same; and tell the server that the session is over, if that can be done without waiting
@@ -36,8 +37,9 @@ struct command {
         expired,         // the session is over; nothing is left of it
         given_up, // the same, and no attempt follows; `error` is for all who wait, callers of connect() included
         closing, // the user has closed the client; `error` is for all who wait, callers of connect() included
-        closed, // the last; `error` unless the session is known to be over
-        answer, // `error` is the answer to all callers of connect()
+        closed,       // the last; `error` unless the session is known to be over
+        answer,       // `error` is the answer to all callers of connect()
+        hosts_in_use, // the same, to those who have given another list of hosts
         // Texts for the user.
         note, // `text` is the detail of the latest error
         log_info,

@@ -155,8 +155,12 @@ void address_book::assign(std::vector<host> hosts)
         return; // what is known of them stays
     }
     forget_lookups();
-    entries_.clear();
+    auto before = std::exchange(entries_, {});
     for (auto& h : hosts) {
+        if (const auto at = std::ranges::find(before, h, &entry::from); at != before.end()) {
+            entries_.push_back(std::move(*at)); // what is known of it stays
+            continue;
+        }
         auto& added = entries_.emplace_back();
         if (h.literal) {
             added.addresses.push_back(numeric(h.name, h.port));

@@ -9,10 +9,10 @@ void world::write(std::string& to) const
     std::ostringstream text;
     text << machine_ << '|' << int(told_) << timer_ << deadline_ << looking_up_ << resolved_
          << closing_ << session_ << ',' << callers_ << int(reaction_) << int(link_) << where_
-         << at_server_ << ',' << trial_ << barrier_ << barrier_sent_ << breaks_off_ << resumed_
-         << answered_ << writable_ << outstanding_ << refused_ << accepted_ << next_session_ << ','
-         << used_ << ',' << proven_ << ',' << now_.count() << ',' << lost_at_.count() << latest_
-         << ',' << smallest_.count() << ',' << eager_;
+         << at_server_ << ',' << trial_ << barrier_ << barrier_sent_ << breaks_off_ << held_
+         << changing_ << resumed_ << answered_ << writable_ << outstanding_ << refused_ << accepted_
+         << next_session_ << ',' << used_ << ',' << proven_ << ',' << now_.count() << ','
+         << lost_at_.count() << latest_ << ',' << smallest_.count() << ',' << eager_;
     for (const auto each : alive_) {
         text << 's' << each;
     }
@@ -31,16 +31,27 @@ void world::write(std::string& to) const
     for (const auto& [where, until] : passed_on_until_) {
         text << 'w' << where << until.count();
     }
-    for (const int each : {left_.connects,        left_.cancels,
-                           left_.closes,          left_.refusals,
-                           left_.silences,        left_.breaks,
-                           left_.expiries,        left_.refused_barriers,
-                           left_.refused_options, left_.refused_credentials,
-                           left_.failed_look_ups, left_.deadlines,
-                           left_.unread,          left_.lost_writes,
-                           left_.some_times,      left_.moves,
-                           left_.long_times,      left_.reactions,
-                           left_.smaller,         left_.requests}) {
+    for (const int each : {left_.connects,
+                           left_.cancels,
+                           left_.closes,
+                           left_.refusals,
+                           left_.silences,
+                           left_.breaks,
+                           left_.expiries,
+                           left_.refused_barriers,
+                           left_.refused_options,
+                           left_.refused_credentials,
+                           left_.failed_look_ups,
+                           left_.deadlines,
+                           left_.unread,
+                           left_.lost_writes,
+                           left_.some_times,
+                           left_.moves,
+                           left_.long_times,
+                           left_.reactions,
+                           left_.smaller,
+                           left_.requests,
+                           left_.lists}) {
         text << ' ' << each;
     }
     to += text.view();
@@ -94,6 +105,34 @@ BOOST_AUTO_TEST_CASE(the_name_service_drops_servers_that_keep_old_connections)
              .moves = 2,
              .some_times = 2},
             200'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_user_gives_other_lists_while_servers_keep_old_connections)
+{
+    explore({.refusals = 1,
+             .silences = 1,
+             .breaks = 1,
+             .unread = 1,
+             .lost_writes = 1,
+             .lists = 2,
+             .some_times = 1,
+             .requests = 1},
+            1'000);
+}
+
+BOOST_AUTO_TEST_CASE(the_user_gives_other_lists_of_names_and_closes)
+{
+    explore({.names = true,
+             .tries_options = true,
+             .connects = 2,
+             .cancels = 1,
+             .closes = 1,
+             .refusals = 1,
+             .expiries = 1,
+             .failed_look_ups = 1,
+             .lists = 2,
+             .requests = 1},
+            1'000);
 }
 
 BOOST_AUTO_TEST_CASE(the_only_server_keeps_old_connections)

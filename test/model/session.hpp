@@ -46,7 +46,8 @@ struct scenario {
     int deadlines = 0;
     int unread = 0; // a server does not close a connection that was lost
     int lost_writes = 0;
-    int moves = 0;      // the name service drops an address, or replaces the only one
+    int moves = 0; // the name service drops an address, or replaces the only one
+    int lists = 0; // the user gives another list of hosts: without an address, or with another one
     int some_times = 0; // several ticks
     int long_times = 0; // longer than a session lives
     int smaller = 0;    // a time-out that is granted
@@ -104,6 +105,7 @@ public:
         require(told_ == state::idle || told_ == state::connected || told_ == state::closed,
                 "G4 nothing goes on, without a connection");
         require(callers_ == 0, "G4 a caller of connect() waits for ever");
+        require(changing_ == 0, "G4 a caller of set_hosts() waits for ever");
     }
     void write(std::string& to) const;
 
@@ -150,6 +152,7 @@ private:
         case kind::open: open(c); break;
         case kind::try_options: trial_ = true; break;
         case kind::send_barrier: barrier_ = barrier_sent_ = true; break;
+        case kind::hold: held_ = true; break;
         case kind::break_off: breaks_off_ = true; break;
         case kind::drop:
         case kind::take_leave: drop(); break;
@@ -189,12 +192,17 @@ private:
         case kind::closing:
             stop_timers();
             looking_up_ = false;
-            callers_ = 0;
+            callers_ = changing_ = 0;
             closing_ = true;
             react();
             break;
         case kind::closed: closed(c.error); break;
         case kind::answer: callers_ = 0; break;
+        case kind::hosts_in_use:
+            require(c.error || told_ == state::idle || closing_ || left_.moves != 0 || is_listed(),
+                    "contract another server than those of the list is in use");
+            changing_ = 0;
+            break;
         case kind::note:
         case kind::log_info:
         case kind::log_warning:
@@ -268,7 +276,7 @@ private:
     void give_up()
     {
         require(told_ != state::suspended, "contract a session in use is given up");
-        callers_ = 0; // those who were there
+        callers_ = changing_ = 0; // those who were there
         drop();
         forget_session();
         stop_timers();
@@ -293,7 +301,7 @@ private:
     {
         link_ = link::none;
         at_server_ = 0;
-        trial_ = barrier_ = barrier_sent_ = breaks_off_ = false;
+        trial_ = barrier_ = barrier_sent_ = breaks_off_ = held_ = false;
         answered_ = writable_ = false;
         outstanding_ = 0;
     }
@@ -393,6 +401,18 @@ private:
         require(!shall_try || opened_, "G4 no server is tried although one may be");
     }
 
+    [[nodiscard]] bool is_listed() const
+    {
+        return link_ == link::established && std::ranges::find(names_, where_) != names_.end();
+    }
+
+    void set_hosts(std::size_t without)
+    {
+        drop_address(without);
+        ++changing_;
+        decide([](auto& m, auto& out) { m.hosts_changed("another list", out); });
+    }
+
     void drop_address(std::size_t i)
     {
         if (names_.size() == 1) {
@@ -481,7 +501,7 @@ private:
     bool looking_up_ = false, resolved_ = true, names_come_late_ = false;
     bool closing_ = false;
     std::int64_t session_ = 0;
-    std::size_t callers_ = 0;
+    std::size_t callers_ = 0, changing_ = 0;
     reaction reaction_ = reaction::none;
     // The connection.
     link link_ = link::none;
@@ -490,6 +510,7 @@ private:
     bool trial_ = false, barrier_ = false, barrier_sent_ = false, breaks_off_ = false;
     bool resumed_ = false, answered_ = false, writable_ = false;
     int outstanding_ = 0;
+    bool held_ = false; // the client leaves it
     bool opened_ = false, refused_ = false, accepted_ = false;
     // What has happened.
     std::set<std::int64_t> alive_;

@@ -41,7 +41,7 @@ inline std::vector<world::event> world::possible() const
               [](world& w) { w.reaction_ = reaction::connect; });
     sometimes(&scenario::reactions, unarmed && left_.closes != 0, "a listener will close",
               [](world& w) { w.reaction_ = reaction::close; });
-    sometimes(&scenario::requests, established && told_ == state::connected && !closing_,
+    sometimes(&scenario::requests, established && told_ == state::connected && !closing_ && !held_,
               "a request", [](world& w) { w.outstanding_ = 1; });
     // Time.
     may(timer_ && !attempted, "the timer", [](world& w) { w.timer_due(); });
@@ -68,6 +68,9 @@ inline std::vector<world::event> world::possible() const
     for (std::size_t i = 0; i != names_.size(); ++i) {
         sometimes(&scenario::moves, session_ != 0, "the name service drops an address",
                   [i](world& w) { w.drop_address(i); });
+    }
+    for (std::size_t i = 0; i != names_.size(); ++i) {
+        sometimes(&scenario::lists, open, "another list", [i](world& w) { w.set_hosts(i); });
     }
     may(looking_up_, "a look-up is answered", [](world& w) {
         w.looking_up_ = false;
@@ -139,7 +142,7 @@ inline std::vector<world::event> world::possible() const
         w.decide([](auto& m, auto& out) { m.barrier_answered(zookeeper_errc::throttled_op, out); });
     });
     may(outstanding_ != 0, "an answer", [](world& w) { w.outstanding_ = 0; });
-    may(closing_ && established && outstanding_ == 0, "quiet",
+    may((closing_ || (held_ && !barrier_)) && established && outstanding_ == 0, "quiet",
         [](world& w) { w.decide([](auto& m, auto& out) { m.quiet(out); }); });
     for (const bool confirmed : {true, false}) {
         may(ends, confirmed ? "the end is confirmed" : "the end is not confirmed",

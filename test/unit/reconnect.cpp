@@ -11,6 +11,83 @@ using namespace colock::test;
 
 BOOST_AUTO_TEST_SUITE(session_machine)
 
+// ---- another list
+
+BOOST_AUTO_TEST_CASE(a_connection_to_a_server_of_the_other_list_stays)
+{
+    play p;
+    BOOST_TEST(p.hosts_changed() == "hosts in use: ok"); // nobody has connected
+    p.come_online();
+    p.addresses = {{"c"}, {"a"}};
+    BOOST_TEST(p.hosts_changed() == "look up");
+    BOOST_TEST(p.resolved(true) == "hosts in use: ok");
+    BOOST_TEST(p.resolved() == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_in_the_other_list_is_left_when_all_is_answered)
+{
+    play p;
+    p.come_online();
+    p.addresses = {{"c"}};
+    p.hosts_changed();
+    BOOST_TEST(p.quiet() == "");
+    BOOST_TEST(p.resolved(true) == ""); // a name may still stand for it
+    BOOST_TEST(p.resolved() == "info, limit 1000 ms, hold");
+    BOOST_TEST(p.quiet() == "break off");
+    BOOST_TEST(p.broken() == "drop, stop timer, info, suspended, look up");
+    p.resolved();
+    BOOST_TEST(p.timer() == "open c for 30 s, limit 1000 ms");
+    BOOST_TEST(p.established() ==
+               "old session at c, stop timer, barrier, connected, hosts in use: ok");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_stalls_is_left_all_the_same)
+{
+    play p;
+    p.come_online();
+    p.addresses = {{"c"}};
+    p.hosts_changed();
+    p.resolved();
+    BOOST_TEST(p.timer() == "break off");
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_unknown_names_leaves_the_connection_alone)
+{
+    play p;
+    p.come_online();
+    p.addresses = {};
+    p.hosts_changed();
+    BOOST_TEST(p.resolved(true) == "");
+    BOOST_TEST(p.resolved() ==
+               "note 'host a: no such host', hosts in use: no host name of client_options::hosts "
+               "could be resolved; check the names and the name service");
+}
+
+BOOST_AUTO_TEST_CASE(another_list_replaces_the_rest_of_a_pass)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.addresses = {{"c"}};
+    BOOST_TEST(p.hosts_changed() == "");
+    BOOST_TEST(p.broken().ends_with("pause")); // the attempt at a
+    BOOST_TEST(p.timer() == "look up");
+    BOOST_TEST(p.resolved() == "open c for 30 s, limit 1000 ms");
+    BOOST_TEST(p.established().ends_with("answer: ok, hosts in use: ok"));
+}
+
+BOOST_AUTO_TEST_CASE(an_attempt_that_began_before_may_reach_a_server_of_the_other_list)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.hosts_changed();
+    BOOST_TEST(p.established().ends_with("answer: ok, look up"));
+    BOOST_TEST(p.resolved() == "hosts in use: ok");
+}
+
 // ---- connecting
 
 BOOST_AUTO_TEST_CASE(the_first_server_answers)

@@ -35,6 +35,7 @@ inline std::string words(const command& c)
     case kind::open: return "open " + c.text + " for " + std::to_string(ms / 1000) + " s";
     case kind::try_options: return "try options";
     case kind::send_barrier: return "barrier";
+    case kind::hold: return "hold";
     case kind::break_off: return "break off";
     case kind::drop: return "drop";
     case kind::take_leave: return "take leave";
@@ -56,6 +57,7 @@ inline std::string words(const command& c)
     case kind::closing: return "closing: " + why;
     case kind::closed: return "closed: " + why;
     case kind::answer: return "answer: " + why;
+    case kind::hosts_in_use: return "hosts in use: " + why;
     case kind::note: return "note '" + c.text + "'";
     case kind::log_info: return "info";
     case kind::log_warning: return "warning '" + c.text + "'";
@@ -141,6 +143,11 @@ public:
     std::string broken(loss why = loss::broken, bool write_lost = false, const char* fault = "")
     {
         machine_.broken(why, fault, write_lost, now_, out_);
+        return said();
+    }
+    std::string hosts_changed()
+    {
+        machine_.hosts_changed("another list", out_);
         return said();
     }
     std::string quiet()
