@@ -358,6 +358,13 @@ void admin_session::add_auth(std::string_view scheme, std::string_view credentia
     impl_->credentials.emplace_back(scheme, credentials);
 }
 
+void admin_session::reconfigure(std::string_view joining, std::string_view leaving)
+{
+    impl_->require(opcode::reconfig,
+                   jute_writer().text(joining).text(leaving).integer(-1).longer(-1).bytes(),
+                   "/zookeeper/config");
+}
+
 void admin_session::sync(std::string_view path)
 {
     impl_->require(opcode::sync, jute_writer().text(path).bytes(), path);

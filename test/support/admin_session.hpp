@@ -111,6 +111,10 @@ public:
                  std::int32_t version = -1);
     void add_auth(std::string_view scheme, std::string_view credentials);
 
+    /// Takes servers into the ensemble ("server.4=host:quorum:election"), and others out of it ("1"). Needs servers with
+    /// `reconfigEnabled` that let everybody do so.
+    void reconfigure(std::string_view joining, std::string_view leaving);
+
     /// Makes the server catch up with the leader.
     void sync(std::string_view path = "/");
     void ping();

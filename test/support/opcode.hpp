@@ -25,6 +25,7 @@ enum class opcode : std::int32_t {
     check = 13,
     multi = 14,
     create2 = 15,
+    reconfig = 16,
     check_watches = 17,
     remove_watches = 18,
     create_container = 19,
@@ -53,6 +54,7 @@ inline char const* name_of(opcode which) noexcept
     case opcode::set_acl: return "set_acl";
     case opcode::get_children: return "get_children";
     case opcode::sync: return "sync";
+    case opcode::reconfig: return "reconfig";
     case opcode::sasl: return "sasl";
     case opcode::ping: return "ping";
     case opcode::get_children2: return "get_children2";

@@ -1,3 +1,4 @@
+#include "admin_session.hpp"
 #include "wait_until.hpp"
 #include "zookeeper_membership.hpp"
 #include "zookeeper_server.hpp"
@@ -16,6 +17,7 @@ struct zookeeper_ensemble::reservations {
 
     std::vector<zookeeper_server::membership::ports> members;
     std::vector<server_place> places;
+    std::set<std::size_t> gone;
 
     bool lost_to_a_stranger() const
     {
@@ -32,11 +34,12 @@ zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::size_t si
 }
 
 zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::vector<server_place> places)
+    : options_(std::move(options))
 {
     for (int attempt = 1;; ++attempt) {
         ports_ = std::make_unique<reservations>(places);
         try {
-            launch_all(options);
+            launch_all();
             return;
         } catch (std::exception const&) {
             members_.clear();
@@ -48,16 +51,17 @@ zookeeper_ensemble::zookeeper_ensemble(zookeeper_options options, std::vector<se
 
 zookeeper_ensemble::~zookeeper_ensemble() = default;
 
-void zookeeper_ensemble::launch_all(zookeeper_options const& options)
+void zookeeper_ensemble::launch_all()
 {
     for (std::size_t number = 1; number <= ports_->members.size(); ++number) {
-        zookeeper_server::membership const place{number, ports_->members, ports_->places};
-        members_.push_back(std::make_unique<zookeeper_server>(options, place));
+        zookeeper_server::membership const place{number, ports_->members, ports_->places,
+                                                 ports_->gone};
+        members_.push_back(std::make_unique<zookeeper_server>(options_, place));
         members_.back()->launch();
     }
     for (auto const& member : members_)
         member->wait_until_serving();
-    wait_until_complete(options.start_timeout);
+    wait_until_complete(options_.start_timeout);
 }
 
 std::string zookeeper_ensemble::connect_string() const
@@ -118,6 +122,32 @@ void zookeeper_ensemble::wait_until_complete(std::chrono::milliseconds timeout) 
     if (!wait_until(complete, timeout))
         throw std::runtime_error("zookeeper_ensemble: not complete after " + number(timeout) +
                                  " ms: " + modes);
+}
+
+zookeeper_options zookeeper_ensemble::reconfigurable(zookeeper_options options)
+{
+    options.config_lines.push_back("reconfigEnabled=true");
+    options.config_lines.push_back("standaloneEnabled=false");
+    options.jvm_flags.push_back("-Dzookeeper.skipACL=yes");
+    return options;
+}
+
+std::size_t zookeeper_ensemble::replace(std::size_t index)
+{
+    auto const& ports = ports_->members.emplace_back();
+    ports_->places.emplace_back();
+    auto const number = ports_->members.size();
+    zookeeper_server::membership const place{number, ports_->members, ports_->places, ports_->gone};
+    auto const& added = members_.emplace_back(std::make_unique<zookeeper_server>(options_, place));
+    added->start();
+    admin_session(members_[wait_for_leader()]->connect_string())
+        .reconfigure("server." + std::to_string(number) +
+                         "=127.0.0.1:" + std::to_string(ports.quorum.number()) + ":" +
+                         std::to_string(ports.election.number()) +
+                         ";127.0.0.1:" + std::to_string(ports.client.number()),
+                     std::to_string(index + 1));
+    ports_->gone.insert(index + 1);
+    return number - 1;
 }
 
 void zookeeper_ensemble::start_missing()

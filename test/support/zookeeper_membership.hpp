@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct zookeeper_server::membership {
     std::size_t number;                ///< From 1.
     std::vector<ports> const& members; ///< Of the whole ensemble; the reservations are the others'.
     std::vector<server_place> const& places;
+    std::set<std::size_t> const& gone; ///< Numbers of those that belong to it no longer.
 };
 
 /// A port may be taken by another program between the look for a free one and its use.

@@ -188,9 +188,10 @@ struct zookeeper_server::impl {
             config << "initLimit=" << std::max(10, ticks(20s)) << "\n"
                    << "syncLimit=" << options.sync_limit.value_or(std::max(5, ticks(3s))) << "\n";
             for (std::size_t i = 0; i < ensemble->members.size(); ++i)
-                config << "server." << i + 1 << "=" << ensemble->places[i].peer_host << ":"
-                       << ensemble->members[i].quorum.number() << ":"
-                       << ensemble->members[i].election.number() << "\n";
+                if (!ensemble->gone.contains(i + 1))
+                    config << "server." << i + 1 << "=" << ensemble->places[i].peer_host << ":"
+                           << ensemble->members[i].quorum.number() << ":"
+                           << ensemble->members[i].election.number() << "\n";
             write_file(directory.path() + "/myid", std::to_string(ensemble->number) + "\n");
         }
         if (options.tls) {

@@ -214,14 +214,20 @@ public:
     /// Waits until exactly one member leads and all others follow.
     void wait_until_complete(std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
 
+    /// Starts a further server, has the ensemble take it in and the one at `index` out, and waits until it follows or
+    /// leads. Returns its index; the other one still runs. Needs `reconfigurable()`.
+    std::size_t replace(std::size_t index);
+    static zookeeper_options reconfigurable(zookeeper_options options = {});
+
     /// `start()` for members without a process, `wait_until_complete()`.
     void start_missing();
 
 private:
     struct reservations;
 
-    void launch_all(zookeeper_options const& options);
+    void launch_all();
 
+    zookeeper_options options_;
     std::unique_ptr<reservations> ports_;
     std::vector<std::unique_ptr<zookeeper_server>> members_;
 };
