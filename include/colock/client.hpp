@@ -130,7 +130,6 @@ public:
     ///
     /// After a failure a client that has never been connected is idle, and may call this again. A client that
     /// was connected before keeps trying.
-    ///
     /// Cancellation: terminal, partial, total: completes at once. The attempt ends when no other caller waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())
@@ -148,7 +147,6 @@ public:
     /// Errors: the client is closed all the same, and the servers end the session after its time-out.
     ///  - `errc::disconnected`: there was no connection, or no answer within `client_options::close_timeout`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
-    ///
     /// Cancellation: terminal, partial, total: completes at once, and breaks the connection.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_close(CompletionToken&& token = CompletionToken())
@@ -182,11 +180,7 @@ public:
             std::move(path), std::move(data), std::move(options));
     }
 
-    /// Creates a node with these data, this mode and `client_options::acl`. At completion it exists.
-    ///
-    /// Completion signature: `void(error_code, create_result created)`.
-    /// Errors, besides those of every request: those listed with `create_options`.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
+    /// The same, with this mode and `client_options::acl`.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_create(std::string path, std::string data, create_mode mode,
                       CompletionToken&& token = CompletionToken())
@@ -195,11 +189,7 @@ public:
                             std::forward<CompletionToken>(token));
     }
 
-    /// Creates a persistent node with these data and `client_options::acl`. At completion it exists.
-    ///
-    /// Completion signature: `void(error_code, create_result created)`.
-    /// Errors, besides those of every request: those listed with `create_options`.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
+    /// The same, of a persistent node.
     template <class CompletionToken>
         requires(!std::convertible_to<CompletionToken, create_mode> &&
                  !std::convertible_to<CompletionToken, create_options>)
@@ -245,11 +235,7 @@ public:
             std::move(data), version);
     }
 
-    /// Replaces the data of a node, whatever version they have. At completion the node has these data.
-    ///
-    /// Completion signature: `void(error_code, node_stat written)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::quota_exceeded`.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
+    /// The same, whatever version the data have.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set(std::string path, std::string data, CompletionToken&& token = CompletionToken())
@@ -303,11 +289,7 @@ public:
             detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
     }
 
-    /// Deletes a node that has no children, whatever version its data have. At completion there is no such node.
-    ///
-    /// Completion signature: `void(error_code)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::not_empty`.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
+    /// The same, whatever version the data have.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_remove(std::string path, CompletionToken&& token = CompletionToken())
@@ -383,11 +365,7 @@ public:
             std::move(acl), version);
     }
 
-    /// Replaces the access control list of a node, whatever version it has. At completion the node has this list.
-    ///
-    /// Completion signature: `void(error_code)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`, `zookeeper_errc::invalid_acl`.
-    /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
+    /// The same, whatever version the list has.
     template <class CompletionToken = boost::asio::deferred_t>
         requires(!std::convertible_to<CompletionToken, std::int32_t>)
     auto async_set_acl(std::string path, access_control_list acl,
@@ -420,7 +398,6 @@ public:
     ///    `zookeeper_errc::no_auth`.
     ///  - `errc::not_connected`: call `async_connect` first, or put them into `client_options::credentials`.
     ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
-    ///
     /// Cancellation: terminal, partial, total: completes at once. The client keeps the credentials.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_add_credentials(std::string scheme, std::string secret,
@@ -439,25 +416,18 @@ public:
     void use_tls(std::shared_ptr<boost::asio::ssl::context> context);
 
     /// Replaces `client_options::hosts`, while locks are held. At completion the client is connected to a server of this list,
-    /// or has not been connected yet: it needs the other servers no longer.
+    /// or has never been connected: it needs the others no longer. `co_await zk.async_set_hosts("zk2:2181,zk4:2181")`.
     ///
-    /// ```cpp
-    /// co_await zk.async_set_hosts("zk2:2181,zk3:2181,zk4:2181");
-    /// ```
-    ///
-    /// A connection to a server that is in the list stays. Another one is left: its requests are answered, for up to a second,
-    /// and the client resumes its session at a server of the list. While there is no connection the operation waits for one.
-    /// Of several calls the last one counts, and all complete with it. The servers have to be of the same ensemble; those of
-    /// another one do not know the session, and locks are lost by `errc::session_expired`. If none of them can be reached, the
-    /// session ends by its time-out: another call helps until then.
+    /// A connection to a server of the list stays. Otherwise the client resumes its session at one of them, once its requests
+    /// are answered, or after a second. While there is no connection the operation waits for one. Of several calls the last
+    /// one counts, and all complete with it. Servers of another ensemble do not know the session: locks are lost
+    /// (`errc::session_expired`). If none can be reached, the session ends by its time-out, unless another call comes before.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors:
+    /// Errors: those of `async_connect`, when that ends without a first connection; the list stays. Besides:
     ///  - `errc::invalid_hosts`: correct the list; the diagnostics say where. The former one stays.
-    ///  - `errc::unknown_host`: no name of the list is known. The client keeps its connection, and uses the list for the next.
+    ///  - `errc::unknown_host`: no name of the list is known. The connection stays; the next one is to this list.
     ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
-    ///  - those of `async_connect`, when that ends without a first connection. The list stays.
-    ///
     /// Cancellation: terminal, partial, total: completes at once. The list stays.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set_hosts(std::string hosts, CompletionToken&& token = CompletionToken())
@@ -531,7 +501,6 @@ public:
     /// Errors:
     ///  - `errc::client_closed`: `seen` is `closed`, and no other state follows it.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
-    ///
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())

@@ -12,6 +12,7 @@
 //   below     has the lock below /service, by a chroot and with an identity; then as `hold`
 //   close     closes its client, prints "closed", and does nothing for ever
 //   eat       takes so many megabytes of memory as the standard input says, and does nothing for ever
+//   move      moves to the servers in a line of the standard input, prints "moved", and does nothing for ever
 //   consent   as `hold`, but whoever has the other end of the standard input has to consent
 // Before that it prints "alone" if wait() knows no child.
 #include <colock/colock.hpp>
@@ -83,6 +84,11 @@ void work(asio::io_context& io, char** argv)
         const std::vector<char> food(megabytes << 20U, 'x');
         std::cout << "eaten" << std::endl;
         std::this_thread::sleep_for(1h);
+    } else if (what == "move") {
+        std::string hosts;
+        std::getline(std::cin, hosts);
+        zk.async_set_hosts(hosts, asio::use_future).get();
+        std::cout << "moved" << std::endl;
     } else if (what == "close") {
         zk.async_close(asio::use_future).get();
         std::cout << "closed" << std::endl;

@@ -128,6 +128,20 @@ BOOST_AUTO_TEST_CASE(a_killed_holder_has_lost_its_lock_at_once)
     BOOST_TEST(s.helper.is_gone());
 }
 
+BOOST_AUTO_TEST_CASE(a_guard_follows_its_client_to_other_servers)
+{
+    scene s;
+    const tcp_proxy other = link_proxy(s.server);
+    auto& holder = s.start("move", true);
+    BOOST_REQUIRE(holder.write_input(other.connect_string() + "\n"));
+    BOOST_REQUIRE(holder.read_line(60s) == "moved");
+    const auto reached = other.accepted();
+    s.wait();
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+    BOOST_TEST(other.accepted() == reached + 1);
+}
+
 BOOST_AUTO_TEST_CASE(so_has_one_that_ends_in_another_way)
 {
     for (const auto* const what : {"leave", "throw"}) {

@@ -67,6 +67,7 @@ void for_each_operation(operations_scene& s, Visit visit)
     COLOCK_OPERATION("set_acl", s.zk.async_set_acl(s.node, open_acl(), COLOCK_TOKEN))
     COLOCK_OPERATION("add_credentials",
                      s.zk.async_add_credentials("digest", "me:secret", COLOCK_TOKEN))
+    COLOCK_OPERATION("set_hosts", s.zk.async_set_hosts(link_hosts(s.server), COLOCK_TOKEN))
     COLOCK_OPERATION("ensure_lock_root", async_ensure_lock_root(s.zk, s.directory + "-root",
                                                                 creator_acl(), COLOCK_TOKEN))
     COLOCK_OPERATION("watch", s.zk.async_watch(s.node, COLOCK_TOKEN))
