@@ -20,14 +20,10 @@ import sys
 import tempfile
 import time
 
+import zookeeper
+
 TARGET = 0.9
 PR_SET_CHILD_SUBREAPER = 36
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def wait_for(port):
@@ -43,22 +39,18 @@ def wait_for(port):
 
 
 def start_zookeeper(directory, disk):
-    port = free_port()
+    port = zookeeper.free_ports(1)[0]
     config = os.path.join(directory, "zoo.cfg")
     with open(config, "w", encoding="utf-8") as file:
         file.write(f"tickTime=2000\ndataDir={directory}/zookeeper\nclientPort={port}\nclientPortAddress=127.0.0.1\n"
                    f"maxClientCnxns=0\nadmin.enableServer=false\nforceSync={'yes' if disk else 'no'}\n")
-    path = os.environ.get("COLOCK_TEST_ZOOKEEPER_CLASSPATH", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar")
-    server = subprocess.Popen(
-        ["java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms256m", "-Xmx1g", "-Dznode.container.checkIntervalMs=600000",
-         "-Dzookeeper.extendedTypesEnabled=true", "-cp", path, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = zookeeper.start(config, subprocess.DEVNULL, "-Xms256m", "-Dznode.container.checkIntervalMs=600000")
     wait_for(port)
     return server, f"127.0.0.1:{port}"
 
 
 def start_etcd(directory):
-    client, peer = free_port(), free_port()
+    client, peer = zookeeper.free_ports(1)[0], zookeeper.free_ports(1)[0]
     url, other = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
     server = subprocess.Popen(
         ["etcd", "--data-dir", f"{directory}/etcd", "--listen-client-urls", url, "--advertise-client-urls", url,

@@ -20,17 +20,9 @@ import tempfile
 import threading
 import time
 
+import zookeeper
+
 TIMEOUT_MS = 60000
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 class Server:
@@ -47,11 +39,8 @@ class Server:
                        "4lw.commands.whitelist=mntr\n" + ensemble)
 
     def start(self):
-        path = os.environ.get("COLOCK_TEST_ZOOKEEPER_CLASSPATH", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar")
         with open(f"{self.directory}/log", "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                ["java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx1g", "-Dzookeeper.extendedTypesEnabled=true", "-cp", path,
-                 "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config], stdout=subprocess.DEVNULL, stderr=log)
+            self.process = zookeeper.start(self.config, log)
 
     def stop(self):
         if self.process:
@@ -148,7 +137,7 @@ def until_served(servers):
 
 
 def storm(directory, options):
-    ports = free_ports(3 * options.servers)
+    ports = zookeeper.free_ports(3 * options.servers)
     ensemble = "".join(f"server.{i + 1}=127.0.0.1:{ports[3 * i + 1]}:{ports[3 * i + 2]}\n" for i in range(options.servers))
     servers = [Server(directory, i + 1, ensemble if options.servers > 1 else "", ports[3 * i]) for i in range(options.servers)]
     hosts = ",".join(f"127.0.0.1:{each.port}" for each in servers)
@@ -174,7 +163,6 @@ def storm(directory, options):
         for each in servers:
             each.start()
         answers = fleet.answers()
-        watcher.stop()
     finally:
         if watcher:
             watcher.stop()

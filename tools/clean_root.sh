@@ -81,7 +81,6 @@ main() {
     fi
     if [[ ${1-} == --pages ]]; then
         (($# > 1)) || set -- "$1" "${pages[@]}"
-        command -v python3 >/dev/null || die 'python3 is missing'
     fi
     (($#)) || set -- demo test
 

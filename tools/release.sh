@@ -114,6 +114,7 @@ main() {
             --twice) twice=1 ;;
             --url)
                 url=${2-}
+                [[ $url ]] || die '--url needs a URL'
                 shift
                 ;;
             -h | --help) usage && return ;;

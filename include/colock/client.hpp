@@ -130,6 +130,7 @@ public:
     ///
     /// After a failure a client that has never been connected is idle, and may call this again. A client that
     /// was connected before keeps trying.
+    ///
     /// Cancellation: terminal, partial, total: completes at once. The attempt ends when no other caller waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())

@@ -35,8 +35,8 @@ struct client_basics {
     }
 
     client_strand strand;
-    client_options
-        options; // not changed before the end, but for `hosts`, which belong to the strand
+    // Not changed before the end, but for `hosts`, which belong to the strand.
+    client_options options;
     const std::unique_ptr<detail::telemetry> telemetry; // null when nobody observes the client
     client_log log{options};
     counters count;

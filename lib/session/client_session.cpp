@@ -38,6 +38,21 @@ void answer(std::list<operation_ptr<error_code>> all, const error_code& ec, cons
     }
 }
 
+// Lets a cancellation of any type take that caller out of the list. Then `left` is called.
+template <class Left>
+void let_cancel(std::list<operation_ptr<error_code>>& all,
+                std::list<operation_ptr<error_code>>::iterator at, Left left)
+{
+    if (const auto& link = at->cancellation()) {
+        link->bind([&all, at, left](asio::cancellation_type) {
+            auto cancelled = std::move(*at);
+            all.erase(at);
+            cancelled.complete(asio::error::operation_aborted);
+            left();
+        });
+    }
+}
+
 } // namespace
 
 client_session::client_session(client_basics& basics, request_queue& requests, listeners& told,
@@ -138,17 +153,11 @@ void client_session::connect(operation_ptr<error_code> op)
         }
         link_.read_hosts();
     }
-    const auto at = connecting_.insert(connecting_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            connecting_.erase(at);
-            cancelled.complete(asio::error::operation_aborted);
-            if (connecting_.empty()) {
-                decide([](auto& r, auto& out) { r.nobody_waits(out); });
-            }
-        });
-    }
+    let_cancel(connecting_, connecting_.insert(connecting_.end(), std::move(op)), [this] {
+        if (connecting_.empty()) {
+            decide([](auto& r, auto& out) { r.nobody_waits(out); });
+        }
+    });
     if (!connecting_.empty()) { // else it was cancelled before it could begin
         decide([](auto& r, auto& out) { r.connect(out); });
     }
@@ -162,8 +171,7 @@ void client_session::answer_callers(const error_code& ec)
 
 void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)
 {
-    auto parsed = zk::parse_hosts(hosts);
-    if (parsed.error) {
+    if (const auto parsed = zk::parse_hosts(hosts); parsed.error) {
         basics_.log.note_error(parsed.detail);
         op->explain(parsed.error, parsed.detail);
         op.complete(parsed.error);
@@ -171,16 +179,10 @@ void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)
     }
     basics_.log.write(log_level::info, "the hosts are " + hosts + " from now on");
     basics_.options.hosts = hosts;
-    link_.use_hosts(std::move(parsed.hosts));
+    link_.read_hosts();
     tell_guard();
-    const auto at = changing_hosts_.insert(changing_hosts_.end(), std::move(op));
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            changing_hosts_.erase(at);
-            cancelled.complete(asio::error::operation_aborted);
-        });
-    }
+    let_cancel(changing_hosts_, changing_hosts_.insert(changing_hosts_.end(), std::move(op)),
+               [] {});
     decide([&](auto& r, auto& out) { r.hosts_changed(std::move(hosts), out); });
 }
 
@@ -501,14 +503,7 @@ void client_session::close(operation_ptr<error_code> op)
     if (basics_.session.get() == connection_state::closed) {
         return;
     }
-    if (const auto& link = at->cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            closing_.erase(at);
-            cancelled.complete(asio::error::operation_aborted);
-            decide([](auto& r, auto& out) { r.abandon_close(out); });
-        });
-    }
+    let_cancel(closing_, at, [this] { decide([](auto& r, auto& out) { r.abandon_close(out); }); });
 }
 
 void client_session::begin_close(const error_code& why)

@@ -106,7 +106,7 @@ void reconnect::quiet(commands& out)
     auto* at = std::get_if<ending>(&stage_);
     if (at && !std::exchange(at->sent, true)) {
         out.push_back({kind::end_session});
-    } else if (holds<online>() && awaits_quiet()) {
+    } else if (is_leaving()) {
         out.push_back({kind::break_off});
     }
 }
@@ -134,7 +134,7 @@ void reconnect::finish(const error_code& ec, commands& out)
     out.push_back({.type = kind::closed, .error = ec});
 }
 
-// What is left of the pass is of the former list. An attempt goes on: the server may be in both.
+// The rest of a pass belongs to the former list. An attempt goes on, for its server may be in both.
 void reconnect::hosts_changed(std::string hosts, commands& out)
 {
     settings_.hosts = std::move(hosts);
@@ -144,13 +144,14 @@ void reconnect::hosts_changed(std::string hosts, commands& out)
         return;
     }
     place_ = place::unknown;
-    if (auto* pausing_at = std::get_if<pausing>(&stage_)) {
-        pausing_at->rest.untried.clear();
-    } else if (auto* attempted = std::get_if<attempting>(&stage_)) {
-        attempted->rest.untried.clear();
-    } else if (auto* tried = std::get_if<trying_options>(&stage_)) {
-        tried->rest.untried.clear();
-    } else if (is_looking_up()) {
+    std::visit(
+        [](auto& at) {
+            if constexpr (requires { at.rest; }) {
+                at.rest.untried.clear();
+            }
+        },
+        stage_);
+    if (is_looking_up()) {
         out.push_back({kind::look_up});
     }
 }

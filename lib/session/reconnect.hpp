@@ -91,11 +91,7 @@ public:
         return holds<looking_up>() || compares_hosts();
     }
     [[nodiscard]] bool is_closing() const noexcept { return holds<ending>() || holds<over>(); }
-    [[nodiscard]] bool awaits_quiet() const noexcept
-    {
-        const auto* at = std::get_if<online>(&stage_);
-        return is_closing() || (at && at->leaving);
-    }
+    [[nodiscard]] bool awaits_quiet() const noexcept { return is_closing() || is_leaving(); }
     // What the server answers on this connection may be older than what was seen before.
     [[nodiscard]] bool is_distrusted() const noexcept;
     // The smallest that was granted in this session.
@@ -152,14 +148,20 @@ private:
         return std::holds_alternative<Stage>(stage_);
     }
 
-    // What is known of the connection, or the attempt, and the list of hosts.
+    // Whether the server of the connection, or of the attempt, is in the list of hosts.
     enum class place {
         listed,  // the server is one of them, and nobody waits to hear that
         awaited, // the next connection is to one of them
         unknown
     };
 
-    // Whether the server of the connection is one of the present hosts.
+    // The server of the connection is not among the hosts any more.
+    [[nodiscard]] bool is_leaving() const noexcept
+    {
+        const auto* at = std::get_if<online>(&stage_);
+        return at && at->leaving;
+    }
+    // The next addresses tell whether it is.
     [[nodiscard]] bool compares_hosts() const noexcept
     {
         const auto* at = std::get_if<online>(&stage_);

@@ -141,7 +141,7 @@ void reconnect::timer_due(instant now, commands& out)
                                      : " did not answer in time";
         attempt_failed(std::move(from.rest), {errc::connect_timeout, "server " + from.where + what},
                        now, out);
-    } else if (holds<online>() && awaits_quiet()) {
+    } else if (is_leaving()) {
         out.push_back({kind::break_off});
     }
 }
@@ -312,7 +312,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
     pass rest;
     std::string where;
     const bool was_online = holds<online>();
-    const bool leaves = awaits_quiet();
+    const bool leaves = is_leaving();
     failure what;
     const bool refused_barrier = is_distrusted();
     if (auto* attempted = std::get_if<attempting>(&stage_)) {

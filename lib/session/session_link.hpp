@@ -33,8 +33,6 @@ public:
     }
     // Reads the hosts of the options, which are valid.
     void read_hosts();
-    // Those of another list, which is valid.
-    void use_hosts(std::vector<zk::host> hosts) { addresses_->assign(std::move(hosts)); }
     // Nobody wants to connect any more.
     void stop() { addresses_->cancel(); }
     // Null: plain TCP.

@@ -122,7 +122,7 @@ abstract class Peer implements AutoCloseable {
         });
         add("back", "", a -> {
             long held = 0;
-            for (Peer session : sessions(new String[] {"" + (others.size() + 1)}, 0)) {
+            for (Peer session : sessions(others.size() + 1)) {
                 while (session.interruption == null || !session.connected) {
                     Thread.sleep(1);
                 }
@@ -168,7 +168,10 @@ abstract class Peer implements AutoCloseable {
 
     /** As many as that argument says, or one. Those that are missing are made, and kept. */
     final List<Peer> sessions(String[] arguments, int index) throws Exception {
-        int count = arguments.length > index ? (int) positive(arguments[index]) : 1;
+        return sessions(arguments.length > index ? (int) positive(arguments[index]) : 1);
+    }
+
+    private List<Peer> sessions(int count) throws Exception {
         while (others.size() < count - 1) {
             others.add(another());
         }

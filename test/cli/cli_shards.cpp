@@ -205,11 +205,10 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
             "/{} 2>/dev/null); [ -z \"$last\" ] || ! kill -0 $last || echo {} >>" + files.path() +
             "/overlap; echo $$ >" + files.path() + "/{}; exec sleep 1000"};
     tcp_proxy proxy{servers};
-    const std::vector<std::string> short_session{"--session-timeout", "4s",   "--tick", "500ms",
-                                                 "--grace",           "300ms"};
-    auto told = short_session;
-    told.insert(told.end(), {"--events", files.path() + "/events"});
-    auto ann = member_through(proxy.connect_string(), "ann", command, "2", told);
+    const std::vector<std::string> short_session{
+        "--session-timeout", "4s",    "--tick",   "500ms",
+        "--grace",           "300ms", "--events", files.path() + "/events"};
+    auto ann = member_through(proxy.connect_string(), "ann", command, "2", short_session);
     BOOST_REQUIRE(owns("ann", 2));
     auto bob = member("bob", command, "2");
     BOOST_REQUIRE((owns("ann", 1) && owns("bob", 1)));

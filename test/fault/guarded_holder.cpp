@@ -4,15 +4,15 @@
 //
 // SECONDS: the session's time-out.
 // It prints "held", and then, by WHAT:
-//   hold      does nothing for ever
+//   hold      goes on until it is ended
 //   child     forks a child that has all its descriptors, and lives on for a minute
 //   exec      becomes another program
 //   leave     ends without a word, once there is something to read at the standard input, or its end
 //   throw     the same, by an exception that nobody catches
 //   below     has the lock below /service, by a chroot and with an identity; then as `hold`
-//   close     closes its client, prints "closed", and does nothing for ever
-//   eat       takes so many megabytes of memory as the standard input says, and does nothing for ever
-//   move      moves to the servers in a line of the standard input, prints "moved", and does nothing for ever
+//   close     closes its client, prints "closed", and goes on
+//   eat       takes so many megabytes of memory as the standard input says, and goes on
+//   move      moves to the servers in a line of the standard input, prints "moved", and goes on
 //   consent   as `hold`, but whoever has the other end of the standard input has to consent
 // Before that it prints "alone" if wait() knows no child.
 #include <colock/colock.hpp>

@@ -1,11 +1,10 @@
 // Processes of this colock and of the last commit of 0.1 in one queue, on a real server: with what 0.1 writes into a
 // directory, what it remembers of one, and what it does near the end of a directory's numbers.
-#include <support/admin_session.hpp>
 #include <support/snapshot.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 
-#include "peer_process.hpp"
+#include "both_versions.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +14,6 @@
 #include <cstdint>
 #include <iostream>
 #include <limits>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,23 +51,8 @@ zookeeper_options old_server()
     return options;
 }
 
-struct scene {
-    scene() { admin().create_path("/locks"); }
-
-    // For a moment: it sends no heartbeats.
-    admin_session admin() const { return admin_session{server.connect_string()}; }
-
-    peer& ours()
-    {
-        return processes.emplace_back(std::vector<std::string>{COLOCK_PEER, "curator"},
-                                      server.connect_string());
-    }
-    peer& earlier() { return earlier_at(server.connect_string()); }
-    peer& earlier_at(const std::string& hosts)
-    {
-        return processes.emplace_back(
-            std::vector<std::string>{std::string{COLOCK_PEERS} + "/colock-0.1"}, hosts);
-    }
+struct scene : both_versions {
+    scene() : both_versions{old_server()} {}
 
     bool queue_has(std::size_t number, const std::string& directory = path) const
     {
@@ -198,9 +181,6 @@ struct scene {
         }
         return result;
     }
-
-    zookeeper_server server{old_server()};
-    std::list<peer> processes;
 };
 
 } // namespace

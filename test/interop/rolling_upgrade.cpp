@@ -1,14 +1,12 @@
 // Processes of 0.1 are replaced by those of this colock one at a time, and the other way round, while each kind of lock is
 // held and waited for: on a real server.
-#include <support/admin_session.hpp>
 #include <support/wait_until.hpp>
 
-#include "peer_process.hpp"
+#include "both_versions.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
-#include <list>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -47,22 +45,10 @@ const std::vector<kind> kinds{
      {"/locks/counted/locks", "/locks/counted/leases"}},
 };
 
-struct scene {
-    scene()
-    {
-        admin().create_path("/locks");
-        admin().create("/counter", std::string{"\0\0\0\1", 4});
-    }
+struct scene : both_versions {
+    scene() { admin().create("/counter", std::string{"\0\0\0\1", 4}); }
 
-    admin_session admin() const { return admin_session{server.connect_string()}; }
-
-    peer& process(bool is_earlier)
-    {
-        return processes.emplace_back(
-            is_earlier ? std::vector<std::string>{std::string{COLOCK_PEERS} + "/colock-0.1"}
-                       : std::vector<std::string>{COLOCK_PEER, "curator"},
-            server.connect_string());
-    }
+    peer& process(bool is_earlier) { return is_earlier ? earlier() : ours(); }
 
     std::size_t nodes(const std::vector<std::string>& directories) const
     {
@@ -160,7 +146,7 @@ struct scene {
         reads_last.expect(reader.taken);
     }
 
-    // Who waits for a single node is granted it in any order.
+    // Waiters for a single node are granted it in any order.
     void replace_at_a_single_node(bool from_earlier)
     {
         const bool before = from_earlier, after = !from_earlier;
@@ -215,9 +201,6 @@ struct scene {
         d.ask("unlatch " + path, "unlatched");
         leads(e, {}, "e");
     }
-
-    zookeeper_server server;
-    std::list<peer> processes;
 };
 
 } // namespace

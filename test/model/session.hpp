@@ -104,8 +104,8 @@ public:
     {
         require(told_ == state::idle || told_ == state::connected || told_ == state::closed,
                 "G4 nothing goes on, without a connection");
-        require(callers_ == 0, "G4 a caller of connect() waits for ever");
-        require(changing_ == 0, "G4 a caller of set_hosts() waits for ever");
+        require(callers_ == 0, "G4 a caller of connect() is never answered");
+        require(changing_ == 0, "G4 a caller of set_hosts() is never answered");
     }
     void write(std::string& to) const;
 

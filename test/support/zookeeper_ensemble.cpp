@@ -141,10 +141,7 @@ std::size_t zookeeper_ensemble::replace(std::size_t index)
     auto const& added = members_.emplace_back(std::make_unique<zookeeper_server>(options_, place));
     added->start();
     admin_session(members_[wait_for_leader()]->connect_string())
-        .reconfigure("server." + std::to_string(number) +
-                         "=127.0.0.1:" + std::to_string(ports.quorum.number()) + ":" +
-                         std::to_string(ports.election.number()) +
-                         ";127.0.0.1:" + std::to_string(ports.client.number()),
+        .reconfigure(place.line(number) + ";127.0.0.1:" + std::to_string(ports.client.number()),
                      std::to_string(index + 1));
     ports_->gone.insert(index + 1);
     return number - 1;

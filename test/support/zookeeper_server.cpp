@@ -187,11 +187,9 @@ struct zookeeper_server::impl {
         if (ensemble) {
             config << "initLimit=" << std::max(10, ticks(20s)) << "\n"
                    << "syncLimit=" << options.sync_limit.value_or(std::max(5, ticks(3s))) << "\n";
-            for (std::size_t i = 0; i < ensemble->members.size(); ++i)
-                if (!ensemble->gone.contains(i + 1))
-                    config << "server." << i + 1 << "=" << ensemble->places[i].peer_host << ":"
-                           << ensemble->members[i].quorum.number() << ":"
-                           << ensemble->members[i].election.number() << "\n";
+            for (std::size_t each = 1; each <= ensemble->members.size(); ++each)
+                if (!ensemble->gone.contains(each))
+                    config << ensemble->line(each) << "\n";
             write_file(directory.path() + "/myid", std::to_string(ensemble->number) + "\n");
         }
         if (options.tls) {

@@ -1,0 +1,22 @@
+"""Ports, and a server of ZooKeeper, for the programs of this directory."""
+import os
+import socket
+import subprocess
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def start(config, log, *flags):
+    """The process of a server with the file `config`. `flags` are Java's; `log` takes what it says."""
+    path = os.environ.get("COLOCK_TEST_ZOOKEEPER_CLASSPATH", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar")
+    return subprocess.Popen(
+        ["java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx1g", *flags, "-Dzookeeper.extendedTypesEnabled=true", "-cp", path,
+         "org.apache.zookeeper.server.quorum.QuorumPeerMain", config], stdout=subprocess.DEVNULL, stderr=log)
