@@ -37,21 +37,13 @@ std::optional<std::int64_t> hexadecimal(std::string_view text)
     return ec == std::errc{} && rest == end && value >= 0 ? std::optional{value} : std::nullopt;
 }
 
-std::string bytes_of(const fs::path& file)
+std::ifstream opened(const fs::path& file)
 {
     std::ifstream in{file, std::ios::binary};
-    std::string bytes;
-    constexpr std::size_t piece = 1 << 20;
-    while (in) {
-        const auto size = bytes.size();
-        bytes.resize(size + piece);
-        in.read(bytes.data() + size, piece);
-        bytes.resize(size + static_cast<std::size_t>(in.gcount()));
-    }
-    if (!in.eof()) {
+    if (!in) {
         throw unreadable{"cannot be read"};
     }
-    return bytes;
+    return in;
 }
 
 // The next transaction of an epoch, or the first one of a later epoch.
@@ -119,9 +111,9 @@ private:
     void replay(const server_file& file)
     {
         try {
-            const auto bytes = bytes_of(file.path);
-            if (bytes.empty()) { // as a server makes it
-                return;
+            auto bytes = opened(file.path);
+            if (bytes.peek() == std::ifstream::traits_type::eof() && !bytes.bad()) {
+                return; // as a server makes it
             }
             log_reader in{bytes};
             while (const auto t = in.next()) {
@@ -166,7 +158,8 @@ private:
                 return;
             }
             try {
-                const auto s = read_snapshot(bytes_of(at->path), at->zxid,
+                auto bytes = opened(at->path);
+                const auto s = read_snapshot(bytes_of(bytes), at->zxid,
                                              [&](auto path) { return recorder_.is_wanted(path); });
                 if (!whole_ || s.last_change > last_) {
                     recorder_.state(s);

@@ -153,19 +153,34 @@ transaction transaction_in(std::string_view bytes)
 
 } // namespace
 
-log_reader::log_reader(std::string_view bytes) : bytes_{bytes}
+std::string bytes_of(std::istream& from, std::size_t most)
+{
+    std::string bytes;
+    constexpr std::size_t piece = 1 << 20; // how many there are is a file's word
+    while (from && bytes.size() != most) {
+        const auto size = bytes.size();
+        bytes.resize(size + std::min(piece, most - size));
+        from.read(bytes.data() + size, static_cast<std::streamsize>(bytes.size() - size));
+        bytes.resize(size + static_cast<std::size_t>(from.gcount()));
+    }
+    require(from || from.eof(), "cannot be read");
+    return bytes;
+}
+
+log_reader::log_reader(std::istream& from) : from_{from}
 {
     constexpr std::int32_t magic = 0x5a4b4c47; // "ZKLG"
-    jute_reader in{bytes};
+    constexpr std::size_t header_size = 16;
+    const auto header = bytes_of(from_, header_size);
+    jute_reader in{header};
     require_header(in, magic, "is no transaction log");
-    at_ = bytes.size() - in.left();
 }
 
 std::optional<transaction> log_reader::next()
 {
     constexpr std::size_t checksum_and_size = 12;
-    const auto rest = bytes_.substr(at_);
-    jute_reader in{rest};
+    const auto before = bytes_of(from_, checksum_and_size);
+    jute_reader in{before};
     const auto checksum = in.longer();
     const auto size = in.integer();
     if (!in.is_good() ||
@@ -174,13 +189,13 @@ std::optional<transaction> log_reader::next()
     }
     require(size > 0, "has an entry of no size");
     const auto length = static_cast<std::size_t>(size);
-    const auto entry = rest.substr(checksum_and_size, length);
+    const auto bytes = bytes_of(from_, length + 1);
     constexpr char end_of_entry = 'B';
-    if (in.left() <= length || rest[checksum_and_size + length] != end_of_entry) {
+    if (bytes.size() <= length || bytes.back() != end_of_entry) {
         return std::nullopt;
     }
+    const auto entry = std::string_view{bytes}.substr(0, length);
     require(checksum == adler32(entry), "has an entry with a wrong checksum");
-    at_ += checksum_and_size + length + 1;
     return transaction_in(entry);
 }
 

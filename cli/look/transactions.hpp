@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <istream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -39,16 +40,19 @@ struct unreadable : std::runtime_error {
 
 class log_reader {
 public:
-    // The bytes outlive the reader. Throws unreadable.
-    explicit log_reader(std::string_view bytes);
+    // The stream outlives the reader, which reads no further than what a server has written: a log is 64 MiB long from the
+    // beginning. Throws unreadable.
+    explicit log_reader(std::istream& from);
 
     // Nothing at the end, which may be in the middle of an entry: a server is writing it, or has died. Throws unreadable.
     [[nodiscard]] std::optional<transaction> next();
 
 private:
-    std::string_view bytes_;
-    std::size_t at_ = 0;
+    std::istream& from_;
 };
+
+// All that the stream still has, but at most so many. Throws unreadable.
+[[nodiscard]] std::string bytes_of(std::istream& from, std::size_t most = SIZE_MAX);
 
 struct snapshot {
     struct node {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ past told_by(const std::vector<log_entry>& entries)
 {
     recorder r{"/l"};
     const auto bytes = log_of(entries);
-    log_reader in{bytes};
-    while (const auto t = in.next()) {
+    std::istringstream in{bytes};
+    log_reader log{in};
+    while (const auto t = log.next()) {
         r.happened(*t);
     }
     return r.tell();
@@ -164,14 +166,14 @@ BOOST_AUTO_TEST_CASE(a_log_may_end_anywhere)
     const auto whole = log_of(turns);
     for (const auto& bytes : {whole + std::string(1000, '\0'), whole}) {
         for (std::size_t size = 0; size <= bytes.size(); ++size) {
-            const auto part = bytes.substr(0, size);
+            std::istringstream in{bytes.substr(0, size)};
             if (size < 16) {
-                BOOST_CHECK_THROW(log_reader{part}, unreadable);
+                BOOST_CHECK_THROW(log_reader{in}, unreadable);
                 continue;
             }
-            log_reader in{part};
+            log_reader log{in};
             std::size_t number = 0;
-            while (const auto t = in.next()) {
+            while (const auto t = log.next()) {
                 BOOST_REQUIRE(t->zxid == turns.at(number++).zxid);
             }
             BOOST_REQUIRE((number == turns.size()) == (size >= whole.size()));
@@ -185,10 +187,11 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_noticed)
     for (std::size_t at = 16; at != whole.size(); ++at) {
         auto bytes = whole;
         bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-        log_reader in{bytes};
+        std::istringstream in{bytes};
+        log_reader log{in};
         std::size_t number = 0;
         try {
-            while (const auto t = in.next()) {
+            while (const auto t = log.next()) {
                 BOOST_REQUIRE(t->zxid == turns.at(number++).zxid);
             }
         } catch (const unreadable&) {
@@ -214,18 +217,20 @@ BOOST_AUTO_TEST_CASE(lengths_that_make_no_sense)
         jute_writer{record}.integer(length);
         for (const auto what : {type::create, type::remove, type::multi}) {
             const auto bytes = log_of({{1, a, what, record}});
-            log_reader in{bytes};
-            BOOST_CHECK_THROW((void)in.next(), unreadable);
+            std::istringstream in{bytes};
+            log_reader log{in};
+            BOOST_CHECK_THROW((void)log.next(), unreadable);
         }
         BOOST_TEST(text_of(told_by({{1, a, type::create, created(mutex_node(1))},
                                     {2, a, type::close, record}})) == "1-1-2 closed");
         auto bytes = header_of("ZKLG");
         jute_writer{bytes}.longer(0).integer(length);
-        log_reader in{bytes};
+        std::istringstream in{bytes};
+        log_reader log{in};
         if (length < 0) {
-            BOOST_CHECK_THROW((void)in.next(), unreadable);
+            BOOST_CHECK_THROW((void)log.next(), unreadable);
         } else {
-            BOOST_TEST(!in.next());
+            BOOST_TEST(!log.next());
         }
         bytes = header_of("ZKSN");
         jute_writer{bytes}.integer(length);

@@ -6,6 +6,7 @@
 #include "server_bytes.hpp"
 
 #include <array>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             entries.push_back(
                 {in.byte(), in.byte() % 3, what, record_in(in, what, 3), in.flag() ? 1 : 0});
         }
-        const auto bytes = test::log_of(entries);
+        std::istringstream bytes{test::log_of(entries)};
         log_reader log{bytes};
         while (const auto t = log.next()) {
             r.happened(*t);
