@@ -5,15 +5,16 @@ get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(users
     test/consume/ #
     test/fuzz/served.cpp
+    test/house/options.py
     test/integration/example
     test/serve/
     test/snippets/surroundings.hpp
     test/world/conversation/served)
 
 set(faults 0)
-file(GLOB_RECURSE files RELATIVE "${root}" "${root}/test/*.cpp" "${root}/test/*.hpp" "${root}/test/*.sh" "${root}/bench/*")
+file(GLOB_RECURSE files RELATIVE "${root}" "${root}/test/*.cpp" "${root}/test/*.hpp" "${root}/test/*.sh" "${root}/test/*.py" "${root}/bench/*")
 foreach(file IN LISTS files)
-    file(STRINGS "${root}/${file}" lines REGEX "\"serve/|\"serve\"|colock serve |colock/testing/server")
+    file(STRINGS "${root}/${file}" lines REGEX "\"serve/|\"serve\"|served_program\\.hpp|colock serve |colock/testing/server")
     list(TRANSFORM users PREPEND "^" OUTPUT_VARIABLE known)
     list(JOIN known "|" known)
     if(lines AND NOT file MATCHES "${known}")

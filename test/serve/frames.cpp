@@ -351,6 +351,10 @@ BOOST_AUTO_TEST_CASE(identities_are_proved_and_told)
     BOOST_TEST(in.text() == "127.0.0.1");
     BOOST_TEST(in.text() == "digest");
     BOOST_TEST(in.text() == "me");
+    // ZooKeeper's clients number it -4, others as they number any request.
+    client.ask(2, type::auth,
+               [](jute_writer& out) { out.integer(0).text("digest").text("you:secret"); });
+    BOOST_TEST(client.only_answer().number == 2);
     client.ask(-4, type::auth,
                [](jute_writer& out) { out.integer(0).text("unheard of").text(""); });
     BOOST_TEST(client.only_answer().error == -115);

@@ -137,6 +137,8 @@ void client_port::understand(std::string_view frame)
         expected_.push_back(std::move(a->shape));
     } else if (std::holds_alternative<simulated::close_request>(a->what)) {
         closing_ = a->shape.number;
+    } else if (std::holds_alternative<simulated::auth_request>(a->what)) {
+        proving_ = a->shape.number;
     }
     link_->send(std::move(a->what));
 }
@@ -155,7 +157,7 @@ void client_port::hear(simulated::message&& m)
         timeout_ = c->timeout;
         say(frame_of(*c, tells_reading_));
     } else if (const auto* checked = std::get_if<simulated::auth_reply>(&m)) {
-        say(header_of(xid::auth, 0, checked->error));
+        say(header_of(proving_, 0, checked->error));
     } else if (std::holds_alternative<simulated::ping_reply>(m)) {
         say(header_of(xid::ping, last));
     } else if (std::holds_alternative<simulated::close_reply>(m)) {

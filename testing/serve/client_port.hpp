@@ -82,7 +82,8 @@ private:
     bool greeted_ = false; // it has asked for a session
     bool tells_reading_ = false;
     std::deque<answer_shape> expected_;
-    std::int32_t closing_ = 0; // the request that ends the session
+    // The requests that prove an identity and that end the session. Each is answered before the next is read.
+    std::int32_t proving_ = 0, closing_ = 0;
     std::int64_t session_ = 0;
     std::chrono::milliseconds timeout_{};
     traffic traffic_;
