@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_what_nobody_takes)
 
 BOOST_AUTO_TEST_CASE(no_more_shards_move_at_a_time_than_were_asked_for)
 {
-    const std::vector<std::string> more{"--moves",         "2",    "--grace", "500ms",
+    const std::vector<std::string> more{"--moves",         "2",    "--grace", "2s",
                                         "--leave-timeout", "100ms"};
     // It ends after the grace, so each move can be seen.
     const std::vector<std::string> stubborn{"sh", "-c", "trap '' TERM; exec sleep 1000"};

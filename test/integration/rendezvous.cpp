@@ -288,6 +288,7 @@ BOOST_AUTO_TEST_CASE(one_that_may_list_no_more_leaves_no_arrival)
     latch{a, directory, 2}.async_arrive_and_wait(bind_diagnostics(why, o.handler()));
     BOOST_TEST(until([&] { return arrivals() == 1; }));
     const auto node = directory + '/' + names_of_arrivals().front();
+    BOOST_TEST(until([&] { return server.watch_count() == 1; })); // of its node: it has listed
     admin.set_acl(directory, {{all_but_read, "world", "anyone"}});
     admin.set(node, "look again");
     BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);

@@ -3,6 +3,7 @@
 //  - futures: its functions block threads of their own;
 //  - http_server: its coroutines wait for sockets;
 //  - fence/...: their coroutines ask the terminal, and most of them a database, a file, a broker or an HTTP server;
+//  - senders: its main function is what waits;
 //  - demo and turn_taker: processes, signals, and a file that they share.
 #include <colock/colock.hpp>
 
