@@ -94,6 +94,14 @@ mismatch(no_ts_executors -DBOOST_ASIO_NO_TS_EXECUTORS)
 mismatch(no_recycling -DBOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING)
 mismatch(another_cache_size -DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=4)
 
+# Nor does virtual time, which is in the place of epoll.
+file(WRITE "${WORK}/world.cpp" "#include <colock/testing/world.hpp>\nint main() {}\n")
+execute_process(COMMAND "${COMPILER}" -DBOOST_ASIO_HAS_IO_URING ${flags} -fsyntax-only "${WORK}/world.cpp"
+                RESULT_VARIABLE failed ERROR_VARIABLE text)
+if(NOT failed OR NOT text MATCHES "takes the place of epoll")
+    message(SEND_ERROR "virtual time with io_uring: ${text}")
+endif()
+
 # What does not matter may differ.
 foreach(flag IN ITEMS -DBOOST_ASIO_NO_DEPRECATED -DBOOST_ASIO_ENABLE_BUFFER_DEBUGGING -DNDEBUG -D_GLIBCXX_ASSERTIONS
                       -DBOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=2)
