@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(the_proxy_delays_and_keeps_the_pipeline)
     std::sort(times.begin(), times.end());
     BOOST_TEST_MESSAGE("10 ms round trip: median " << times[50] << " ms, p99 " << times[98]);
     BOOST_TEST(times.front() >= 10.0);
-    BOOST_TEST(times.front() < 15.0); // with a delay too many; on a machine with other work the rest is anything
+    BOOST_TEST(times.front() < 15.0); // the best: the rest is anything on a busy machine
 
     // A four-letter word is no frame, and passes all the same.
     tcp_proxy again(proxy.connect_string());
