@@ -20,6 +20,32 @@ namespace {
 constexpr auto recipe = "; docs/security.md has the recipe: an identity, lists of its own, and a "
                         "protected root, which `colock root` makes";
 
+// Makes a protected root there, in the way of that recipe: not of all nodes, and for those who show who they are.
+std::string command_for_root(const findings& found, const std::string& root, bool is_open)
+{
+    const auto word = shell_word(root);
+    if (root == "/" || word.empty() || !found.shows_identity) {
+        return by_hand;
+    }
+    return "colock root" + found.options_of_servers + (is_open ? " --take-over " : " ") + word;
+}
+
+// What it does to others, where a list is open.
+std::string words_on(const std::string& command)
+{
+    return command.empty() ? command : ". With --take-over, whom no --allow names loses access";
+}
+
+// Of a lock, what is above it: other libraries take any node in its directory for a contender.
+asio::awaitable<std::string> place_for_root(client& zk, std::string path)
+{
+    const auto [ec, found] = co_await zk.async_children(path, no_throw);
+    if (std::ranges::any_of(found.names, is_contender_name)) {
+        co_return parent_of(path);
+    }
+    co_return path;
+}
+
 // "create, delete and write"
 std::string words_for(std::int32_t permissions)
 {
@@ -87,7 +113,8 @@ void say_unread(const std::string& path, const error_code& ec, findings& found)
 {
     found.add(severity::unknown, "access",
               "cannot read the list of " + path + ": " + in_own_words(ec.message()) +
-                  "; use --auth with an identity that may read it");
+                  "; use --auth with an identity that may read it",
+              by_hand);
 }
 
 // Whether a child keeps others from deleting the node.
@@ -98,18 +125,21 @@ asio::awaitable<bool> is_kept(client& zk, std::string path)
 }
 
 // Whoever may write to the parent may delete a node without children, and make it anew.
-asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& found)
+asio::awaitable<void> look_at_parent(client& zk, std::string path, std::string mended_by,
+                                     findings& found)
 {
+    const auto by_force = command_for_root(found, path, true);
     const auto keep = child_of(path, ".keep");
     const auto kept = co_await read_list(zk, keep);
     if (!kept.error) {
         if (const auto* const e = open_entry(kept.list)) {
             found.add(severity::warning, "access",
                       name_of(*e) + " may " + words_for(e->permissions) + " at " + keep +
-                          ": give it the list of " + path);
+                          ": give it the list of " + path + words_on(by_force),
+                      by_force);
         } else {
-            found.add(severity::ok, "access",
-                      path + " is a root that stays: " + keep + " keeps others from deleting it");
+            found.good("access",
+                       path + " is a root that stays: " + keep + " keeps others from deleting it");
         }
         co_return;
     }
@@ -127,23 +157,23 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, findings& fou
         if (const auto* const e = open_entry(above.list, permission_delete)) {
             found.add(severity::warning, "access",
                       name_of(*e) + " may delete in " + parent + ", so also " + node +
-                          " while it is empty, and make it anew" + recipe);
+                          " while it is empty, and make it anew" + recipe,
+                      mended_by);
             co_return;
         }
     }
     const auto parent = parent_of(path);
     const auto above = co_await read_list(zk, parent);
-    found.add(severity::ok, "access",
-              "not everybody may delete in " + parent + ": " + all_of(above.list));
+    found.good("access", "not everybody may delete in " + parent + ": " + all_of(above.list));
 }
 
-asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
+asio::awaitable<void> look_below(client& zk, std::string path, std::string root, findings& found)
 {
     constexpr std::size_t most = 100;
     auto [ec, below] = co_await zk.async_children(path, no_throw);
     if (ec) {
         found.add(severity::unknown, "access",
-                  "cannot list " + path + ": " + in_own_words(ec.message()));
+                  "cannot list " + path + ": " + in_own_words(ec.message()), by_hand);
         co_return;
     }
     if (path == "/") {
@@ -164,22 +194,26 @@ asio::awaitable<void> look_below(client& zk, std::string path, findings& found)
             }
         }
     }
+    const auto by_force = command_for_root(found, root, true);
     const auto of = " of " + std::to_string(looked_at) + " nodes in " + path;
     if (open > 0) {
         found.add(
             severity::warning, "access",
             std::to_string(open) + of + " have open lists, the first: " + first +
-                "; use --auth and --acl creator where they are made, and the like in programs");
+                "; use --auth and --acl creator where they are made, and the like in programs" +
+                words_on(by_force),
+            by_force);
     }
     if (looked_at < below.names.size()) {
         found.add(severity::unknown, "access",
                   "looked at the lists of " + std::to_string(looked_at) + " nodes in " + path +
                       ", and " + std::to_string(below.names.size() - looked_at) +
-                      " more are there: name a PATH further down");
+                      " more are there: name a PATH further down",
+                  by_hand);
     }
     if (unread > 0) {
         found.add(severity::unknown, "access",
-                  std::to_string(unread) + of + " have lists that we may not read");
+                  std::to_string(unread) + of + " have lists that we may not read", by_hand);
     }
 }
 
@@ -191,24 +225,29 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
     if (own.error == zookeeper_errc::no_node) {
         found.add(severity::unknown, "access",
                   "there is no node " + path +
-                      " yet; whoever may create it decides who may use it" + recipe);
+                      " yet; whoever may create it decides who may use it" + recipe,
+                  command_for_root(found, path, false));
         co_return;
     }
     if (own.error) {
         say_unread(path, own.error, found);
         co_return;
     }
-    if (const auto* const e = open_entry(own.list)) {
+    const auto root = co_await place_for_root(zk, path);
+    const auto* const open = open_entry(own.list);
+    const auto command = command_for_root(found, root, open != nullptr);
+    if (open) {
         found.add(severity::warning, "access",
-                  name_of(*e) + " may " + words_for(e->permissions) + " at " + path +
-                      ", and so disturb its locks" + recipe);
+                  name_of(*open) + " may " + words_for(open->permissions) + " at " + path +
+                      ", and so disturb its locks" + recipe + words_on(command),
+                  command);
     } else {
-        found.add(severity::ok, "access", "at " + path + ' ' + all_of(own.list));
+        found.good("access", "at " + path + ' ' + all_of(own.list));
     }
     if (path != "/") {
-        co_await look_at_parent(zk, path, found);
+        co_await look_at_parent(zk, path, command, found);
     }
-    co_await look_below(zk, path, found);
+    co_await look_below(zk, path, root, found);
 }
 
 } // namespace colock::cli

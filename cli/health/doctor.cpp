@@ -70,10 +70,10 @@ void judge_granted(const client& zk, const client_options& options, findings& fo
     if (granted != options.session_timeout) {
         return; // judge_limits has said so
     }
-    found.add(severity::ok, "connection",
-              "a session of " + shown(granted) +
-                  (options.chroot.empty() ? "" : " in " + options.chroot) +
-                  (options.credentials.empty() ? "" : "; the servers take our identity"));
+    found.good("connection",
+               "a session of " + shown(granted) +
+                   (options.chroot.empty() ? "" : " in " + options.chroot) +
+                   (options.credentials.empty() ? "" : "; the servers take our identity"));
 }
 
 asio::awaitable<void> refuse_impossible_path(client& zk, std::string path)
@@ -94,7 +94,7 @@ asio::awaitable<bool> is_served(client& zk, findings& found)
         throw boost::system::system_error{ec};
     }
     if (ec && ec != zookeeper_errc::no_auth) {
-        found.add(severity::error, "connection", failure_of(ec, why.message()).what());
+        found.add(severity::error, "connection", failure_of(ec, why.message()).what(), by_hand);
     }
     co_return !ec || ec == zookeeper_errc::no_auth;
 }
@@ -113,13 +113,27 @@ asio::awaitable<int> look_inside(client& zk, const client_options& options, cons
     co_await look_at_session(zk, place, found);
     if (o.paths.empty()) {
         found.add(severity::unknown, "access",
-                  "name the PATH of your locks to have permissions and leftovers looked at");
+                  "name the PATH of your locks to have permissions and leftovers looked at",
+                  by_hand);
     }
     for (const auto& path : o.paths) {
         co_await look_at_access(zk, path, found);
         co_await look_for_leftovers(zk, path, o.old, found);
     }
     co_return success;
+}
+
+// The node of the chroot, and those above it.
+std::string commands_for_chroot(const client_options& options, const findings& found)
+{
+    const auto hosts = shell_word(options.hosts);
+    std::string all;
+    for (std::size_t end = 0; !found.plain_servers.empty() && end != options.chroot.npos;) {
+        end = options.chroot.find('/', end + 1);
+        all += (all.empty() ? "" : "\n") + ("zkCli.sh -server " + hosts) + " create " +
+               shell_word(options.chroot.substr(0, end));
+    }
+    return all;
 }
 
 asio::awaitable<void> look_by_client(const client_options& options, const doctor_options& o,
@@ -134,14 +148,16 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
         throw boost::system::system_error{ec};
     }
     if (ec) {
-        found.add(severity::error, "connection", failure_of(ec, why.message()).what());
+        found.add(severity::error, "connection", failure_of(ec, why.message()).what(),
+                  ec == errc::no_chroot ? commands_for_chroot(options, found) : by_hand);
         co_return;
     }
     ++found.sessions;
     std::exception_ptr failed;
     const auto stopped = [&](const char* how, const failure& why_stopped) {
         found.add(severity::error, "connection",
-                  std::string{how} + "not everything was looked at: " + why_stopped.what());
+                  std::string{how} + "not everything was looked at: " + why_stopped.what(),
+                  by_hand);
     };
     try {
         co_await while_connected(zk, options, look_inside(zk, options, o, found));
@@ -173,6 +189,10 @@ asio::awaitable<int> examine_servers(const client_options& options, const doctor
 {
     findings found{!o.json};
     found.options_of_servers = o.typed;
+    found.shows_identity = shows_identity(options);
+    if (!found.shows_identity) {
+        found.plain_servers = shell_word(o.servers.servers);
+    }
     if (options.tls) {
         co_await look_at_certificates(options, found);
     }

@@ -158,7 +158,13 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
         found.add(severity::warning, "leftover",
                   "empty now, and older than " + shown(old) + ": " + l.empty.text() +
                       "; unless they are in use they are directories of locks that are no "
-                      "containers, which stay for ever: remove them");
+                      "containers, which stay for ever: remove them",
+                  commands_for(l.empty, [&](const std::string& node) {
+                      const auto word = shell_word(node);
+                      return word.empty() || found.plain_servers.empty()
+                                 ? by_hand
+                                 : "zkCli.sh -server " + found.plain_servers + " delete " + word;
+                  }));
     }
     if (l.unread > 0 || !l.all) {
         found.add(severity::unknown, "leftover",
@@ -166,11 +172,11 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                       ", " +
                       (l.all ? "others may not be read: use --auth"
                              : "there are more: name a "
-                               "PATH further down"));
+                               "PATH further down"),
+                  by_hand);
     } else if (l.without_session.empty() && l.old.empty() && l.empty.empty()) {
-        found.add(severity::ok, "leftover",
-                  "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
-                      std::to_string(l.contenders) + " of them contenders");
+        found.good("leftover", "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
+                                   std::to_string(l.contenders) + " of them contenders");
     }
 }
 

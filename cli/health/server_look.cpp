@@ -167,7 +167,8 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
         }
         found.add(severity::error, "server",
                   shown(server.at) + " does not answer: " + longest.why + "; " +
-                      (why.empty() ? "start it, or correct --servers" : why));
+                      (why.empty() ? "start it, or correct --servers" : why),
+                  by_hand);
         co_return;
     }
     server.answers = true;
@@ -180,10 +181,9 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
     if (!server.tick && server.longest == 10 * server.shortest) {
         server.tick = server.shortest / 2;
     }
-    found.add(severity::ok, "server",
-              shown(server.at) + " answers in " + shown(longest.took) +
-                  (server.version.empty() ? "" : ", ZooKeeper " + server.version) +
-                  (server.mode.empty() ? "" : ", " + server.mode));
+    found.good("server", shown(server.at) + " answers in " + shown(longest.took) +
+                             (server.version.empty() ? "" : ", ZooKeeper " + server.version) +
+                             (server.mode.empty() ? "" : ", " + server.mode));
 }
 
 } // namespace
@@ -191,7 +191,7 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
 void judge_kind(const endpoint& at, std::string_view srvr, findings& found)
 {
     if (is_colock_serve(srvr)) {
-        found.add(severity::warning, "server", words_on_colock_serve(at));
+        found.add(severity::warning, "server", words_on_colock_serve(at), by_hand);
     }
 }
 
@@ -215,7 +215,8 @@ void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& f
 {
     if (tls) {
         found.add(severity::unknown, "leader",
-                  "the servers say who leads at their plain port only; ask there with `srvr`");
+                  "the servers say who leads at their plain port only; ask there with `srvr`",
+                  by_hand);
         return;
     }
     std::size_t leaders = 0;
@@ -239,30 +240,39 @@ void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& f
         found.add(
             severity::error, "leader",
             "these servers do not belong together, so two clients can hold one lock; name the "
-            "servers of one ensemble in --servers");
+            "servers of one ensemble in --servers",
+            by_hand);
     } else if (standalone == 1) {
         found.add(severity::warning, "leader",
                   "one server alone: there are no locks while it is down; three servers outlast "
-                  "the loss of one");
+                  "the loss of one",
+                  by_hand);
     } else if (silent > 0 && leaders == 0) {
         found.add(severity::unknown, "leader",
                   "a server does not say whether it leads; allow `srvr` in "
-                  "4lw.commands.whitelist");
+                  "4lw.commands.whitelist",
+                  by_hand);
     } else if (leaders == 0) {
         found.add(severity::warning, "leader",
                   "none of these servers leads; name all servers in --servers, so that clients "
-                  "find those that are up");
+                  "find those that are up",
+                  by_hand);
     } else if (voters == 2) {
         found.add(severity::warning, "leader",
                   leader + " leads one follower: no more may fail; name all servers in --servers, "
-                           "or add one");
+                           "or add one",
+                  by_hand);
     } else {
-        found.add(severity::ok, "leader",
-                  leader + " leads " + std::to_string(voters - 1) + " followers");
+        found.good("leader", leader + " leads " + std::to_string(voters - 1) + " followers");
     }
 }
 
 namespace {
+
+std::string command_for_tick(milliseconds tick)
+{
+    return "export COLOCK_TICK=" + std::to_string(tick.count()) + "ms";
+}
 
 void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, findings& found)
 {
@@ -284,26 +294,28 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
                   "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
                       ": a holder may be told of its loss too late; set " + option +
                       ", and the same in programs",
-                  "export COLOCK_TICK=" + std::to_string(largest.count()) + "ms");
+                  command_for_tick(largest));
     } else if (!all_known) {
         found.add(severity::unknown, "tick",
                   "tickTime cannot be told from the limits of sessions, which are set by hand; "
                   "compare the servers' configuration with --tick " +
                       std::to_string(ours.count()) +
                       "ms, or allow `conf` in "
-                      "4lw.commands.whitelist");
+                      "4lw.commands.whitelist",
+                  by_hand);
     } else if (observers && ours < 2 * largest) {
         found.add(severity::warning, "tick",
                   "tickTime is " + shown(largest) +
                       ", and there is an observer: with observerMasterPort clients have to be told "
-                      "twice that");
+                      "twice that",
+                  command_for_tick(2 * largest));
     } else {
-        found.add(severity::ok, "tick",
-                  "tickTime is " + shown(largest) + (told ? "" : ", by the limits of sessions") +
-                      (ours > largest
-                           ? "; clients are told " + shown(ours) +
-                                 ", which is safe, and ends safe_until earlier than need be"
-                           : ", as clients are told"));
+        found.good("tick",
+                   "tickTime is " + shown(largest) + (told ? "" : ", by the limits of sessions") +
+                       (ours > largest
+                            ? "; clients are told " + shown(ours) +
+                                  ", which is safe, and ends safe_until earlier than need be"
+                            : ", as clients are told"));
     }
 }
 
@@ -328,24 +340,28 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
                   "maxSessionTimeout differs among the servers, and " + shown(asked) +
                       " is above the least, " + shown(longest) +
                       ": a holder may be told of its loss too late; set it alike, or set a shorter "
-                      "--session-timeout");
+                      "--session-timeout",
+                  by_hand);
     } else if (longest != longest_of_all || shortest != shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ", and the limits differ among the servers; set minSessionTimeout and "
-                          "maxSessionTimeout alike");
+                          "maxSessionTimeout alike",
+                  by_hand);
     } else if (asked > longest) {
         found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers grant " + shown(longest) +
-                      "; raise maxSessionTimeout if locks have to outlast a longer silence");
+                      "; raise maxSessionTimeout if locks have to outlast a longer silence",
+                  by_hand);
     } else if (asked < shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers make " + shown(shortest_of_all) +
-                      "; so long a lock outlives a holder that was killed");
+                      "; so long a lock outlives a holder that was killed",
+                  by_hand);
     } else {
-        found.add(severity::ok, "session",
-                  range + "; " + shown(asked) +
-                      " is granted as it was asked, and so long a lock outlives a holder that was "
-                      "killed");
+        found.good("session",
+                   range + "; " + shown(asked) +
+                       " is granted as it was asked, and so long a lock outlives a holder that was "
+                       "killed");
     }
 }
 
@@ -407,7 +423,8 @@ asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& se
                               " ephemeral nodes with paths of " + std::to_string(bytes) +
                               " bytes: with more than about " + std::to_string(readable) +
                               " its end takes the servers down, and none starts again (unless "
-                              "jute.maxbuffer was raised); spread its locks over several clients");
+                              "jute.maxbuffer was raised); spread its locks over several clients",
+                          by_hand);
             }
         }
         co_return;

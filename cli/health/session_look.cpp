@@ -86,7 +86,8 @@ asio::awaitable<void> look_at_latency(client& zk, std::string node, findings& fo
                   precisely(w.median) + " (p99 " + precisely(w.p99) + "); " +
                   (slow ? "that is long for sessions of " + shown(zk.session_timeout()) +
                               ": see to the disks of the servers, or set a longer --session-timeout"
-                        : "a free lock costs two such writes: one to take it, one to let go"));
+                        : "a free lock costs two such writes: one to take it, one to let go"),
+              by_hand);
 }
 
 void judge_clock(milliseconds before, milliseconds after, std::int64_t ctime, findings& found)
@@ -99,11 +100,11 @@ void judge_clock(milliseconds before, milliseconds after, std::int64_t ctime, fi
         found.add(
             severity::warning, "clock",
             "the servers' clock is " + shown(off) + ' ' + how +
-                ": locks do not depend on it, but ages of nodes do; let both keep time by NTP");
+                ": locks do not depend on it, but ages of nodes do; let both keep time by NTP",
+            "timedatectl set-ntp true");
     } else {
-        found.add(severity::ok, "clock",
-                  off < 100ms ? "the servers' clock agrees with ours"
-                              : "the servers' clock is " + shown(off) + ' ' + how);
+        found.good("clock", off < 100ms ? "the servers' clock agrees with ours"
+                                        : "the servers' clock is " + shown(off) + ' ' + how);
     }
 }
 
@@ -118,7 +119,8 @@ void look_at_boot_clock(findings& found)
     found.add(there ? severity::ok : severity::error, "suspend",
               there ? "this system has a clock that goes on while it sleeps"
                     : "this system has no clock that goes on while it sleeps: a holder does not "
-                      "notice that it lost its lock meanwhile; let it not be suspended");
+                      "notice that it lost its lock meanwhile; let it not be suspended",
+              there ? by_hand : "systemctl mask sleep.target suspend.target hibernate.target");
 }
 
 milliseconds since_1970()
@@ -136,13 +138,14 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
         const auto where = parent_of(scratch);
         found.add(severity::unknown, "container",
                   "no node can be made in " + where + ": " + in_own_words(refused.message()) +
-                      "; name a PATH where we may, or an identity that may by --auth");
-        found.add(severity::unknown, "latency", "writes need a node, see above");
+                      "; name a PATH where we may, or an identity that may by --auth",
+                  by_hand);
+        found.add(severity::unknown, "latency", "writes need a node, see above", by_hand);
         co_return;
     }
     judge_clock(before, since_1970(), made.stat.ctime, found);
-    found.add(severity::ok, "container",
-              "the servers have containers: the directory of a lock goes when nobody uses it");
+    found.good("container",
+               "the servers have containers: the directory of a lock goes when nobody uses it");
     const auto alive = child_of(scratch, "alive");
     const auto [no_ephemeral, at_once] =
         co_await zk.async_create(alive, std::string{}, create_mode::ephemeral, no_throw);
@@ -150,7 +153,8 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
         found.add(severity::error, "session",
                   "the servers give local sessions, which cannot have the nodes of a lock; set "
                   "localSessionsUpgradingEnabled=true, or leave out localSessionsEnabled, in "
-                  "zoo.cfg");
+                  "zoo.cfg",
+                  by_hand);
         co_return;
     }
     if (no_ephemeral) {

@@ -42,6 +42,33 @@ BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
     const auto distrusted = look(secure.secure_connect_string(), others);
     BOOST_TEST(distrusted.status == 1);
     BOOST_TEST(has(distrusted.about("certificate"), "is not to be trusted: "));
+
+    // What is checked is as it was asked for.
+    const auto verified = [&](std::vector<std::string> options, const char* how) {
+        options.insert(options.end(), {"--tls-verify", how});
+        auto run = options;
+        run.insert(run.begin(), "run");
+        run.insert(run.end(), {"/verified", "--", "true"});
+        const auto status = run_colock(secure.secure_connect_string(), run).status;
+        BOOST_TEST(look(secure.secure_connect_string(), options).status == (status != 0));
+        return status;
+    };
+    BOOST_TEST(verified(named, "full") == 121);
+    BOOST_TEST(verified(named, "any-name") == 0);
+    BOOST_TEST(verified(others, "any-name") == 121);
+    BOOST_TEST(verified(others, "off") == 0);
+    const auto unchecked =
+        look(secure.secure_connect_string(), ours, {"COLOCK_TLS_VERIFY=any-name"});
+    BOOST_TEST(has(unchecked.about("certificate"), "warning: "));
+    BOOST_TEST(unchecked.commands_for("certificate") == "unset COLOCK_TLS_VERIFY\n");
+    // The authorities of the system.
+    auto systems = ours;
+    systems.erase(systems.begin(), systems.begin() + 2);
+    systems.push_back("--tls");
+    BOOST_TEST(look(secure.secure_connect_string(), systems).status == 1);
+    BOOST_TEST(look(secure.secure_connect_string(), systems,
+                    {"SSL_CERT_FILE=" + authority->certificate_file()})
+                   .status == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,12 @@
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <sys/stat.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 namespace colock::test {
 
@@ -205,6 +210,78 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     BOOST_TEST(has(old_ones.about("leftover"), kept), old_ones.about("leftover"));
     BOOST_TEST(has(old_ones.about("leftover"), ": /left/empty;"), old_ones.about("leftover"));
     admin.remove_tree("/left");
+}
+
+// As somebody types it who has pasted these lines.
+std::string findings_after(const std::string& lines, const std::string& path,
+                           std::vector<std::string> environment)
+{
+    const temporary_directory files;
+    // What a server brings along, with the Java and the classes of this one.
+    const auto process = "/proc/" + std::to_string(server().pid());
+    const auto program = files.path() + "/zkCli.sh";
+    std::ofstream{program} << "#!/bin/sh\nexec " << std::filesystem::read_symlink(process + "/exe")
+                           << " -cp \"$(tr '\\0' '\\n' <" << process
+                           << "/cmdline | sed -n '/^-cp$/{n;p}')\""
+                           << " org.apache.zookeeper.ZooKeeperMain \"$@\"\n";
+    ::chmod(program.c_str(), 0700);
+    std::string bin = COLOCK_PROGRAM;
+    bin.erase(bin.rfind('/'));
+    environment.insert(environment.end(),
+                       {"COLOCK_SERVERS=" + server().connect_string(),
+                        "PATH=" + files.path() + ':' + bin + ':' + std::getenv("PATH")});
+    subprocess shell{{"/bin/sh", "-ec", lines + "\ncolock doctor --old 0 " + path},
+                     {.environment = environment, .output_file = files.path() + "/said"}};
+    shell.wait();
+    return file_text(files.path() + "/said");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_of_a_finding_mends_it)
+{
+    const auto& servers = server().connect_string();
+    std::vector<std::string> environment{"COLOCK_TICK=1s"};
+    const auto tick = look(servers, {}, environment).commands_for("tick");
+    BOOST_TEST(tick == "export COLOCK_TICK=2000ms\n");
+    BOOST_TEST(has(findings_after(tick, "", environment), "\nok       tick "));
+
+    admin_session admin{servers};
+    admin.create_path("/mended/locks/one");
+    admin.create("/mended/locks/one/x-lock-", {}, admin_session::mode::ephemeral_sequential);
+    environment = {"COLOCK_AUTH=digest orders:it's secret"};
+    for (const std::string path : {"/mended/locks", "/mended/locks/one"}) {
+        const auto root = look(servers, {path}, environment);
+        const auto commands = root.commands_for("access");
+        BOOST_TEST(has(commands, "colock root --take-over /mended/locks\n"), commands);
+        BOOST_TEST(!has(commands, "/one"), commands); // other libraries would see `.keep` there
+        BOOST_TEST(has(root.about("access"), "--take-over, whom no --allow names"));
+        BOOST_TEST(look(servers, {path}).commands_for("access").empty()); // nobody's
+    }
+    const auto root = look(servers, {"/mended/locks"}, environment).commands_for("access");
+    const auto ours = findings_after(root, "/mended/locks", environment);
+    BOOST_TEST(has(ours, "/mended/locks is a root that stays"), ours);
+    BOOST_TEST(!has(ours, "warning  access"), ours);
+    const auto fresh = look(servers, {"/mended/fresh"}, environment).commands_for("access");
+    BOOST_TEST(fresh == "colock root /mended/fresh\n");
+    BOOST_TEST(has(findings_after(fresh, "/mended/fresh", environment), "is a root that stays"));
+
+    admin.create_path("/stays/stuck");
+    admin.create("/stays/stuck/x-lock-", {}, admin_session::mode::persistent_sequential);
+    admin.create_path("/stays/it's empty/child");
+    admin.remove("/stays/it's empty/child");
+    auto left = look(servers, {"--old", "0", "/stays"}).commands_for("leftover");
+    BOOST_TEST(has(left, "colock break --node x-lock-0000000000 /stays/stuck\n"), left);
+    BOOST_TEST(has(left, "zkCli.sh -server " + servers + " delete '/stays/it'\\''s empty'\n"),
+               left);
+    // There is no terminal to ask.
+    left.replace(left.find("break "), 6, "break --yes ");
+    const auto after = findings_after(left, "/stays", {});
+    BOOST_TEST(!has(after, "without a session"), after);
+    BOOST_TEST(!has(after, "it's empty"), after);
+
+    const auto chroot = look(servers + "/new/place").commands_for("connection");
+    BOOST_TEST(has(findings_after(chroot, "/new/place", {}), "at /new/place"));
+    admin.remove_tree("/new");
+    admin.remove_tree("/stays");
 }
 
 BOOST_AUTO_TEST_CASE(all_lists_above_count_until_one_is_kept)
