@@ -1,6 +1,7 @@
 #include "run/metrics_file.hpp"
 
 #include "program/detached_thread.hpp"
+#include "program/exit_status.hpp"
 #include "program/exposition.hpp"
 #include "run/boot_time.hpp"
 
@@ -35,6 +36,20 @@ constexpr std::array<metric_family, 7> run_families{{
     {"colock_run_last_success_timestamp_seconds", "gauge",
      "When a command under the lock last ended with status 0 here."},
 }};
+
+constexpr std::array run_outcomes{std::string_view{"succeeded"},
+                                  std::string_view{"failed"},
+                                  std::string_view{"has_run"},
+                                  std::string_view{"held_too_long"},
+                                  word_for(lost),
+                                  word_for(no_zookeeper),
+                                  word_for(refused),
+                                  word_for(busy),
+                                  word_for(timed_out),
+                                  word_for(usage),
+                                  word_for(not_executable),
+                                  word_for(not_found),
+                                  word_for(signalled)};
 
 constexpr std::size_t largest = 4 * 1024 * 1024; // of a file that is read
 
@@ -229,11 +244,21 @@ void metrics_file::set(std::string_view name)
     shared_->changed.notify_all();
 }
 
+// A counter that begins with 1 has not increased.
+void metrics_file::begin_counters()
+{
+    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
+    for (const auto outcome : run_outcomes) {
+        add(series_of("colock_run_outcomes_total",
+                      {{"path", shared_->path}, {"outcome", std::string{outcome}}}),
+            0);
+    }
+}
+
 void metrics_file::waits()
 {
     now_ = waiting{boot_time()};
-    // A counter that begins with 1 has not increased.
-    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
+    begin_counters();
 }
 
 void metrics_file::granted()
@@ -266,6 +291,7 @@ void metrics_file::lost()
 void metrics_file::ended(int status, std::string_view reason)
 {
     gone();
+    begin_counters();
     std::string outcome{reason};
     if (reason == "command") {
         outcome = status == 0 ? "succeeded" : "failed";

@@ -41,6 +41,7 @@ private:
         std::chrono::nanoseconds since;
     };
 
+    void begin_counters();
     void set(std::string_view name);
     void add(std::string series, double value);
 

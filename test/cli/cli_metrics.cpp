@@ -1,4 +1,6 @@
 // Metrics for Prometheus: `colock run --metrics`, `colock ls --prometheus`, and the alerts on both.
+#include <support/prometheus_server.hpp>
+
 #include "run_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -6,7 +8,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
 using namespace colock::test;
@@ -73,6 +77,7 @@ BOOST_AUTO_TEST_CASE(what_happens_is_added_to_the_file)
     BOOST_TEST(outcomes("failed") == 1);
     BOOST_TEST(outcomes("has_run") == 1);
     BOOST_TEST(outcomes("busy") == 1);
+    BOOST_TEST(outcomes("no_zookeeper") == 0); // so that the first one increases it
     BOOST_TEST(value(of_path("colock_run_losses_total")) == 0);
     BOOST_TEST(value(of_path("colock_run_wait_seconds_count")) == 4);
     BOOST_TEST(value(of_path("colock_run_hold_seconds_count")) == 4);
@@ -220,7 +225,63 @@ BOOST_AUTO_TEST_CASE(alerts_and_dashboard_fit)
     if (const auto tool = find_program("promtool"); !tool.empty()) {
         subprocess p{{tool, "check", "rules", folder + "/command-alerts.yml"}};
         BOOST_TEST(p.wait().success());
+        // And each fires, when it has to, and not before.
+        subprocess fire{{tool, "test", "rules", COLOCK_ALERTS_TEST}};
+        BOOST_TEST(fire.wait().success());
     }
+}
+
+// Prometheus itself scrapes what colock has written, and has a number for each panel and for what each alert compares.
+BOOST_AUTO_TEST_CASE(prometheus_has_a_number_for_each_expression)
+{
+    if (find_program("prometheus").empty()) {
+        BOOST_TEST_MESSAGE("skipped: there is no prometheus");
+        return;
+    }
+    const std::string folder = COLOCK_METRICS_FOLDER;
+    auto wanted = expressions_of_dashboard(file_text(folder + "/command-dashboard.json"));
+    BOOST_TEST(wanted.size() == 9U);
+    for (const auto* name : {"/command-alerts.yml", "/lock-alerts.yml"}) {
+        const auto text = file_text(folder + name);
+        static const std::regex each{R"(expr: (?:>-\n)?((?:.*\n)+?) +(?:for|labels):)"};
+        for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
+             ++at) {
+            wanted.push_back(compared_by((*at)[1].str()));
+        }
+    }
+    BOOST_TEST(wanted.size() == 9U + 7U + 3U);
+
+    // A holder and a waiter stay; one more job runs after each look.
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    colock_process waiter{servers, with({}, {"true"})};
+    BOOST_REQUIRE(queue_has(2));
+    const auto job = path + "-job";
+    const auto look = [&] {
+        BOOST_TEST(run_colock(servers, {"run", "--metrics", file, job, "--", "true"}).status == 0);
+        const auto locks = run_colock(servers, {"ls", "-r", "--prometheus", own_node()}).out;
+        std::ofstream{files.path() + "/next"} << file_text(file) << locks;
+        std::filesystem::rename(files.path() + "/next", files.path() + "/metrics");
+    };
+    look();
+    const loopback_port port;
+    const subprocess shown{{"python3", "-m", "http.server", "--bind", "127.0.0.1", "--directory",
+                            files.path(), std::to_string(port.number())},
+                           {.output_file = files.path() + "/log"}};
+    const prometheus_server prometheus{port.number()};
+    BOOST_REQUIRE(
+        wait_until([&] { return !prometheus.ask("colock_run_losses_total").empty(); }, patience));
+    look();
+    for (const auto& expression : wanted) {
+        const auto has_number = [&] {
+            const auto values = prometheus.ask(expression);
+            return std::ranges::any_of(values, [](const auto& v) { return v != "NaN"; });
+        };
+        BOOST_TEST(wait_until(has_number, patience), expression);
+    }
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(waiter.status() == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
