@@ -28,7 +28,7 @@ shell() { tracked dev .ci/run '*.sh' | xargs -0 shellcheck -x; }
 house() {
     local file
     for file in test/house/*.cmake; do cmake -P "$file" || return; done
-    python3 test/house/internals.py && python3 test/house/classes.py
+    python3 test/house/internals.py && python3 test/house/classes.py && python3 test/house/options.py
 }
 
 # check NAME ADVICE COMMAND...

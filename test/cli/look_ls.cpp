@@ -67,6 +67,9 @@ BOOST_AUTO_TEST_CASE(one_lock_with_its_whole_queue)
     const auto r = colock({"ls", path});
     BOOST_TEST(contains(r.out, path + "  mutex  100 wait\n"));
     BOOST_TEST(contains(r.out, "waits:  h:99 (w)"), r.out);
+    const auto above = path.substr(0, path.rfind('/'));
+    BOOST_TEST(!contains(colock({"ls", above}).out, "waits:"));
+    BOOST_TEST(contains(colock({"ls", "--long", above}).out, "waits:  h:99 (w)"));
     const auto json = colock({"ls", "--json", path});
     BOOST_TEST(json_value(json.out, "kind") == "mutex");
     BOOST_TEST(json_value(json.out, "waiting") == "100");

@@ -6,10 +6,26 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <regex>
+#include <set>
 
 namespace colock::test {
 
 namespace {
+
+using word_set = std::set<std::string>;
+
+// What an expression has in its parentheses, wherever it fits.
+word_set found_in(const std::string& text, const std::string& expression)
+{
+    const std::regex each{expression, std::regex::multiline};
+    word_set all;
+    for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
+         ++at) {
+        all.insert((*at)[1].str());
+    }
+    return all;
+}
 
 // Those that `colock help` lists.
 const std::vector<std::string>& commands()
@@ -179,6 +195,66 @@ BOOST_AUTO_TEST_CASE(bash_completes)
         const auto options = completed({name, "--hel"});
         BOOST_TEST(options == words{"--help"}, boost::test_tools::per_element());
     }
+}
+
+BOOST_AUTO_TEST_CASE(help_manual_completions_and_pages_agree)
+{
+    const temporary_directory directory;
+    const std::vector<std::string> shells{"bash", "zsh", "fish"};
+    for (const auto& shell : shells) {
+        std::ofstream{directory.path() + '/' + shell} << run_colock({}, {"completion", shell}).out;
+    }
+    const auto zsh = file_text(directory.path() + "/zsh");
+    std::string pages;
+    for (const auto& page : std::filesystem::directory_iterator{COLOCK_PAGES}) {
+        pages += page.path().extension() == ".md" ? file_text(page.path()) : "";
+    }
+    std::size_t on_pages = 0;
+    for (const auto& name : commands()) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            const auto options =
+                found_in(run_colock({}, {"help", name}).out, "^  (?:-., |    )(--[a-z-]+)");
+            BOOST_TEST(options.contains("--help"));
+            const auto manual =
+                std::regex_replace(run_colock({}, {"man", name}).out, std::regex{R"(\\-)"}, "-");
+            BOOST_TEST(found_in(manual, R"(^\\fB(?:-.\\fP, \\fB)?(--[a-z-]+)\\fP)") == options,
+                       boost::test_tools::per_element());
+
+            const auto offered = said_by({"bash", "--norc", "-c",
+                                          "source \"$1\"; COMP_WORDS=(colock \"$2\" --); "
+                                          "COMP_CWORD=2; _colock; printf '%s\\n' "
+                                          "\"${COMPREPLY[@]}\"",
+                                          "bash", directory.path() + "/bash", name},
+                                         directory.path());
+            BOOST_TEST(found_in(offered, "^(--[a-z-]+)$") == options,
+                       boost::test_tools::per_element());
+            const auto begin = zsh.find("\n        " + name + ")\n");
+            BOOST_REQUIRE(begin != zsh.npos);
+            BOOST_TEST(found_in(zsh.substr(begin, zsh.find("\n            ;;", begin) - begin),
+                                R"((--[a-z-]+)=?\[)") == options,
+                       boost::test_tools::per_element());
+            if (there("fish")) {
+                const auto of_fish =
+                    said_by({"fish", "--no-config", "-c",
+                             "source " + directory.path() + "/fish; complete -C 'colock " + name +
+                                 " --' | string replace -r '\\t.*' ''; true"},
+                            directory.path(), {"HOME=" + directory.path()});
+                BOOST_TEST(found_in(of_fish, "^(--[a-z-]+)$") == options,
+                           boost::test_tools::per_element());
+            }
+
+            // Its command, up to where another one begins.
+            for (const auto& line :
+                 found_in(pages, "colock " + name + R"(((?: (?!-- )[^\s`|&;#']+)+))")) {
+                for (const auto& option : found_in(line, " (--[a-z-]+)")) {
+                    BOOST_TEST(options.contains(option), line);
+                    ++on_pages;
+                }
+            }
+        }
+    }
+    BOOST_TEST(on_pages > 50U);
 }
 
 BOOST_AUTO_TEST_CASE(an_output_that_is_full_is_told)
