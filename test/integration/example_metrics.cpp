@@ -1,13 +1,8 @@
-// Prometheus' view of the example: a scrape has the metrics, and the dashboard asks for no others.
+// Prometheus' view of the example: a scrape has the metrics, the dashboard asks for no others, and each expression has a value.
+#include <support/prometheus_server.hpp>
 #include <support/wait_until.hpp>
 
 #include "example_scene.hpp"
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -16,25 +11,8 @@
 #include <set>
 
 using namespace colock::test;
-namespace beast = boost::beast;
-namespace http = beast::http;
 
 namespace {
-
-std::string scrape(std::uint16_t port)
-{
-    boost::asio::io_context io;
-    beast::tcp_stream stream{io};
-    stream.connect(boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), port});
-    http::request<http::empty_body> request{http::verb::get, "/metrics", 11};
-    request.set(http::field::host, "127.0.0.1");
-    http::write(stream, request);
-    beast::flat_buffer buffer;
-    http::response_parser<http::string_body> response;
-    response.body_limit(1'000'000);
-    http::read(stream, buffer, response);
-    return response.get().body();
-}
 
 double value(const std::string& text, const std::string& metric)
 {
@@ -66,6 +44,32 @@ std::string file(const std::string& name)
     return text;
 }
 
+// What the dashboard shows, and what the alerts of the page compare.
+void ask_prometheus(std::uint16_t port)
+{
+    if (find_program("prometheus").empty()) {
+        BOOST_TEST_MESSAGE("skipped: there is no prometheus");
+        return;
+    }
+    auto wanted = expressions_of_dashboard(file("/examples/metrics/grafana-dashboard.json"));
+    BOOST_TEST(wanted.size() > 20U);
+    const auto shown = wanted.size();
+    auto alerts = file("/docs/metrics.md");
+    alerts.erase(0, alerts.find("## What to alert on"));
+    alerts.erase(alerts.find("\n## "));
+    static const std::regex expression{R"(\n\|[^|]+\| `([^`]+)` \|)"};
+    for (std::sregex_iterator at{alerts.begin(), alerts.end(), expression};
+         at != std::sregex_iterator{}; ++at) {
+        wanted.push_back(std::regex_replace((*at)[1].str(), std::regex{":15s"}, ":1s"));
+    }
+    BOOST_TEST(wanted.size() == shown + 9);
+    const prometheus_server prometheus{port};
+    for (const auto& each : wanted) {
+        BOOST_TEST(wait_until([&] { return !prometheus.ask(compared_by(each)).empty(); }, 60s),
+                   each);
+    }
+}
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(example_metrics, example_scene)
@@ -77,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
     std::string text;
     BOOST_TEST(wait_until(
         [&] {
-            text = scrape(port);
+            text = http_get(port, "/metrics");
             return value(text, "colock_hold_seconds_count") >= 20;
         },
         30s));
@@ -107,6 +111,7 @@ BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
         static const std::regex part{"_(bucket|sum|count)$"};
         BOOST_TEST(told.contains(std::regex_replace(each, part, "")), each);
     }
+    ask_prometheus(port);
     p.send_signal(SIGTERM);
     BOOST_TEST(p.wait().success());
 }
