@@ -462,6 +462,30 @@ by=session_walk/the_client_is_closed:contract \
     plant "a broken connection is an end" lib/session/reconnect_connections.cpp \
     "$(in_function broken 's/is_over = why == loss::expired/is_over = true/')"
 
+# ---- another list of hosts
+
+by=session_machine/another_list_replaces_the_rest_of_a_pass:check \
+    plant "rest of the former list tried" lib/session/reconnect.cpp \
+    "$(in_function hosts_changed 's/at.rest.untried.clear\(\);//')"
+by=session_walk/the_user_gives_other_lists_while_servers_keep_old_connections:G1 \
+    plant "old writes forgotten with the former list" lib/session/reconnect.cpp \
+    "$(in_function hosts_changed 's/place_ = place::unknown;/& old_.forget();/')"
+by=session_walk/the_user_gives_other_lists_while_servers_keep_old_connections:contract \
+    plant "session dropped with the former list" lib/session/reconnect.cpp \
+    "$(in_function hosts_changed 's/place_ = place::unknown;/& session_ = 0;/')"
+by=session_walk/the_user_gives_other_lists_while_servers_keep_old_connections:contract \
+    plant "another list in use at once" lib/session/reconnect.cpp \
+    "$(in_function hosts_changed 's/place_ = place::unknown;/& out.push_back({.type = kind::hosts_in_use});/')"
+by=session_machine/a_connection_to_a_server_of_the_other_list_stays:check \
+    plant "server of both lists left" lib/session/reconnect_connections.cpp \
+    "$(in_function compare_hosts 's/if \(std::ranges::find\(.*\{/if (false) {/')"
+by=session_machine/a_server_that_is_not_in_the_other_list_is_left_when_all_is_answered:check \
+    plant "server left before all names are looked up" lib/session/reconnect_connections.cpp \
+    "$(in_function compare_hosts 's/if \(more\)/if (false)/')"
+by=session_walk/the_user_gives_other_lists_while_servers_keep_old_connections:G4 \
+    plant "other hosts in use, and nobody told" lib/session/reconnect_connections.cpp \
+    "$(in_function become_connected 's/if \(place_ == place::awaited\)/if (false)/')"
+
 # ---- latches and barriers
 
 by=rendezvous/two_arrive:"a phase ends before" \
