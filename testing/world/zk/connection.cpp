@@ -20,7 +20,7 @@ using colock::error_code;
 using colock::zookeeper_errc;
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-using status = simulated_handle::status;
+using handle_status = simulated_handle::status;
 
 // So many packets are processed before other handlers of the executor get their turn.
 constexpr int packets_a_turn = 64;
@@ -131,7 +131,7 @@ bool simulated_connection::open(const zk::server& to, const std::string& prefix,
 
 void simulated_connection::process_connected()
 {
-    if (!open_ || client_.state() != status::connecting) {
+    if (!open_ || client_.state() != handle_status::connecting) {
         return;
     }
     wakeups_.fetch_add(1, std::memory_order_relaxed);
@@ -143,7 +143,7 @@ void simulated_connection::process_connected()
 void simulated_connection::break_off()
 {
     const library_call guard{*this};
-    client_.break_off(status::broken, zookeeper_errc::connection_loss, "");
+    client_.break_off(handle_status::broken, zookeeper_errc::connection_loss, "");
 }
 
 error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
@@ -157,7 +157,7 @@ error_code simulated_connection::send(const zk::call& c, zk::receiver& to)
 bool simulated_connection::authenticate(const colock::credential& c)
 {
     if (!open_ || close_requested_ || end_sent_ || in_library_ ||
-        client_.state() != status::connected) {
+        client_.state() != handle_status::connected) {
         return false;
     }
     client_.authenticate(c);
@@ -181,8 +181,8 @@ bool simulated_connection::settle()
         return false;
     }
     switch (client_.state()) {
-    case status::connecting: return true;
-    case status::connected:
+    case handle_status::connecting: return true;
+    case handle_status::connected:
         if (!established_) {
             established_ = true;
             observer_.established();
@@ -346,7 +346,7 @@ void simulated_connection::close(bool last_words) noexcept
         if (!last_words) {
             observer_.left_behind(client_.address(),
                                   make_old_stream(strand_, left, client_.has_seen_the_end()));
-        } else if (client_.state() == status::connected) {
+        } else if (client_.state() == handle_status::connected) {
             left->send(close_request{});
         }
     }
