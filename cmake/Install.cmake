@@ -27,7 +27,17 @@ if(COLOCK_BUILD_TESTING)
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${package_dir}")
+set(of_modules "")
+if(TARGET colock_module)
+    install(
+        TARGETS colock_module
+        EXPORT colockTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        FILE_SET CXX_MODULES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(of_modules CXX_MODULES_DIRECTORY modules)
+endif()
+install(EXPORT colockTargets NAMESPACE colock:: DESTINATION "${package_dir}" ${of_modules})
 
 get_target_property(colock_type colock TYPE)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/colockConfig.cmake.in"

@@ -35,6 +35,7 @@ rows() {
     local no_stream_of_linux='-DBOOST_ASIO_DISABLE_EPOLL -DBOOST_ASIO_DISABLE_EVENTFD -DBOOST_ASIO_DISABLE_TIMERFD'
     local libcxx='-DCOLOCK_BOOST_TEST_FROM_HEADERS=ON -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON'
     local cobalt='-DCOLOCK_COBALT_SOURCES=/usr/src/boost/libs/cobalt/src'
+    local module='-DCOLOCK_MODULE=ON -DCOLOCK_BUILD_TESTING=ON'
     cat <<END
 gcc-12|12|g++-12|20||||
 gcc-12-server-3.9|12|g++-12|20|||13|
@@ -49,7 +50,7 @@ clang-19|12|clang++-19|20||||
 gcc-14|13|g++-14|20||$cobalt||
 gcc-14-server-3.8|13|g++-14|20||$cobalt|12|
 gcc-14-c++23|13|g++-14|23||$cobalt||
-clang-19-libc++|13|clang++-19|23|-stdlib=libc++|$libcxx||
+clang-19-libc++|13|clang++-19|23|-stdlib=libc++|$libcxx $module||the module \`colock\`
 END
 }
 
@@ -69,7 +70,7 @@ packages() { # ROOT
         # Debian 12 cannot install its own libc++ 19.
         12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
         12-i386) printf '%s\n' g++-12 ;;
-        13) printf '%s\n' g++-14 clang-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev dpkg-dev ;;
+        13) printf '%s\n' g++-14 clang-19 clang-tools-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev dpkg-dev pkg-config ;;
     esac
 }
 
@@ -152,6 +153,7 @@ run_row() { # ROW
         read -ra chosen <<<"${chosen[*]//*tls*/}" # there are none over TLS
         targets+=(cli/all)
     fi
+    [[ $options != *MODULE* ]] || chosen+=(consume_module)
     # Completion tokens that the first Boost does not have.
     [[ $options != *COBALT* ]] || chosen+=(tokens_in_use tokens_of_later_boost tokens_cobalt)
     if ((quick)); then
@@ -161,7 +163,10 @@ run_row() { # ROW
         targets+=(examples/all)
     fi
     targets+=(lib/all test/headers/all)
-    for test in "${chosen[@]}"; do targets+=("${test%_tls}"); done
+    for test in "${chosen[@]}"; do
+        [[ $test == consume_* ]] || targets+=("${test%_tls}")
+    done
+    [[ " ${chosen[*]} " != *' consume_module '* ]] || targets+=(testing/all)
     list=$(IFS='|' && echo "${chosen[*]}")
 
     run=(tools/debian_root.sh run "compat-$root" --read-only "$source:/colock" --writable "$build:/build"
