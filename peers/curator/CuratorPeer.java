@@ -12,8 +12,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
+import javax.security.auth.login.AppConfigurationEntry;
+import javax.security.auth.login.Configuration;
+
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
+import org.apache.curator.framework.imps.DefaultACLProvider;
 import org.apache.curator.framework.recipes.barriers.DistributedBarrier;
 import org.apache.curator.framework.recipes.barriers.DistributedDoubleBarrier;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
@@ -26,6 +31,9 @@ import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.server.auth.DigestLoginModule;
 
 /** Apache Curator's locks, driven through the standard input; see README.md. */
 final class CuratorPeer extends Peer {
@@ -63,9 +71,16 @@ final class CuratorPeer extends Peer {
     private CuratorPeer(String hosts, int sessionTimeout) throws Exception {
         this.hosts = hosts;
         this.sessionTimeout = sessionTimeout;
-        // The second form of newClient() is the first but for the time-outs.
-        client = CuratorFrameworkFactory.newClient(hosts, sessionTimeout,
-                Math.min(15_000, sessionTimeout), new ExponentialBackoffRetry(1000, 3));
+        String sasl = System.getenv("COLOCK_PEER_SASL");
+        if (sasl != null) {
+            identify(sasl.split(":", 2));
+        }
+        // But for the time-outs as newClient() makes it.
+        client = CuratorFrameworkFactory.builder().connectString(hosts)
+                .sessionTimeoutMs(sessionTimeout)
+                .connectionTimeoutMs(Math.min(15_000, sessionTimeout))
+                .retryPolicy(new ExponentialBackoffRetry(1000, 3))
+                .aclProvider(sasl != null ? new CreatorOnly() : new DefaultACLProvider()).build();
         // After SUSPENDED nobody can be certain to hold a lock: its documentation wants users to stop.
         client.getConnectionStateListenable().addListener((c, state) -> {
             if (state.isConnected()) {
@@ -87,6 +102,31 @@ final class CuratorPeer extends Peer {
         addSemaphore();
         addLeaderLatch();
         addBarriers();
+    }
+
+    /** In place of a file for JAAS. */
+    private static void identify(String[] userAndPassword) {
+        var entry = new AppConfigurationEntry(DigestLoginModule.class.getName(),
+                AppConfigurationEntry.LoginModuleControlFlag.REQUIRED,
+                Map.of("username", userAndPassword[0], "password", userAndPassword[1]));
+        Configuration.setConfiguration(new Configuration() {
+            @Override
+            public AppConfigurationEntry[] getAppConfigurationEntry(String name) {
+                return new AppConfigurationEntry[] {entry};
+            }
+        });
+    }
+
+    private static final class CreatorOnly implements ACLProvider {
+        @Override
+        public List<ACL> getDefaultAcl() {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
+
+        @Override
+        public List<ACL> getAclForPath(String path) {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+        }
     }
 
     @Override

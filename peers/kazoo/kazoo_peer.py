@@ -11,6 +11,7 @@ from statistics import mean
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import LockTimeout
+from kazoo.security import CREATOR_ALL_ACL
 
 
 class Refused(Exception):
@@ -334,8 +335,17 @@ def say(line):
     print(" ".join(line.splitlines()), flush=True)
 
 
+def identity():
+    """What the client is told of COLOCK_PEER_SASL."""
+    user, _, password = os.environ.get("COLOCK_PEER_SASL", "").partition(":")
+    if not user:
+        return {}
+    sasl = {"mechanism": "DIGEST-MD5", "username": user, "password": password}
+    return {"sasl_options": sasl, "default_acl": CREATOR_ALL_ACL}
+
+
 def connect():
-    zk = KazooClient(sys.argv[1], timeout=int(sys.argv[2]) / 1e3)
+    zk = KazooClient(sys.argv[1], timeout=int(sys.argv[2]) / 1e3, **identity())
     try:
         zk.start(timeout=15)
     except zk.handler.timeout_exception:

@@ -18,9 +18,11 @@ constexpr auto patience =
 
 class peer {
 public:
-    peer(std::vector<std::string> command, const std::string& hosts)
-        : process_{arguments(std::move(command), hosts),
-                   {.capture_output = true, .open_input = true}}
+    peer(std::vector<std::string> command, const std::string& hosts,
+         std::vector<std::string> environment = {})
+        : process_{
+              arguments(std::move(command), hosts),
+              {.environment = std::move(environment), .capture_output = true, .open_input = true}}
     {
         const auto first = process_.read_line(patience);
         if (first != "ready") {
