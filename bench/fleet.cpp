@@ -1,5 +1,5 @@
-// Many clients in one process, each of which holds a lock of its own, for bench/storm.py: `colock_fleet HOSTS TIMEOUT_MS`
-// takes the commands `hold` and `back` of peers/README.md.
+// Many clients in one process, each of which holds a lock or waits for one, for bench/storm.py: `colock_fleet HOSTS
+// TIMEOUT_MS` takes the commands `hold` and `back` of peers/README.md.
 #include <colock/mutex.hpp>
 
 #include "systems/coroutines.hpp"
@@ -22,12 +22,23 @@ awaitable<colock::unique_lock> hold(colock::client& c, std::string path)
     co_return co_await m.async_lock();
 }
 
+// After three answers, one after the other, who waits has its list and its watches, too.
 awaitable<void> answered(colock::client& c)
 {
-    boost::system::error_code ec;
-    do {
+    for (int left = 3; left != 0;) {
+        boost::system::error_code ec;
         co_await c.async_exists("/", redirect_error(bench::asio::use_awaitable, ec));
-    } while (ec);
+        if (!ec) {
+            --left;
+        }
+    }
+}
+
+awaitable<void> stand_in_line(colock::client& c, std::string path, std::size_t number)
+{
+    for (std::size_t found = 0; found != number;) {
+        found = (co_await c.async_children(path)).names.size();
+    }
 }
 
 class fleet {
@@ -47,15 +58,31 @@ public:
     fleet(const fleet&) = delete;
     fleet& operator=(const fleet&) = delete;
 
-    void take(const std::string& prefix, int count)
+    // So many stand in line for each lock. The first of them holds it.
+    void take(const std::string& prefix, int count, int line)
     {
+        const auto path = [&](int i) { return prefix + '/' + std::to_string(i / line); };
         std::vector<std::future<colock::unique_lock>> pending;
-        for (int i = 0; i != count; ++i) {
+        for (int i = 0; i < count; i += line) {
             auto& c = clients_.emplace_back(io_.context(), options_);
-            pending.push_back(io_.start(hold(c, prefix + '/' + std::to_string(i))));
+            pending.push_back(io_.start(hold(c, path(i))));
         }
         for (auto& p : pending) {
             locks_.push_back(p.get());
+        }
+        for (int i = 0; i != count; ++i) {
+            if (i % line != 0) {
+                auto& c = clients_.emplace_back(io_.context(), options_);
+                waiting_.push_back(io_.start(hold(c, path(i))));
+            }
+        }
+        std::vector<std::future<void>> lines;
+        for (int i = 0; i < count; i += line) {
+            const auto number = static_cast<std::size_t>(std::min(line, count - i));
+            lines.push_back(io_.start(stand_in_line(clients_.front(), path(i), number)));
+        }
+        for (auto& each : lines) {
+            each.get();
         }
     }
 
@@ -82,6 +109,7 @@ private:
     bench::background io_;
     std::deque<colock::client> clients_;
     std::vector<colock::unique_lock> locks_;
+    std::vector<std::future<colock::unique_lock>> waiting_;
 };
 
 } // namespace
@@ -99,9 +127,9 @@ try {
     for (std::string what; std::cin >> what && what != "quit";) {
         if (what == "hold") {
             std::string prefix;
-            int count = 0;
-            std::cin >> prefix >> count;
-            all.take(prefix, count);
+            int count = 0, line = 0;
+            std::cin >> prefix >> count >> line;
+            all.take(prefix, count, line);
             std::cout << "held" << std::endl;
         } else if (what == "back") {
             const auto when = all.back().time_since_epoch();

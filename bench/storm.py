@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How a fleet of clients comes back when all servers restart: colock, and Curator in one process.
 
-    bench/storm.py [--build build/release] [--servers 1] [--processes 1] [--sessions 2000] [--away 3] [--system colock]
+    bench/storm.py [--build build/release] [--servers 1] [--processes 1] [--sessions 2000] [--line 1] [--away 3] [--system colock]
 
-Starts so many ZooKeeper servers (1 or 3), with their data in memory, and so many processes with so many clients each, every one of
-which holds a lock of its own, with a session time-out of 60 s. Then it kills all servers, starts them again after --away seconds, and
-prints when the last client was back (colock: a read was answered; Curator: it reports RECONNECTED), after the kill and after a server
-served again; how many locks are still held; the peaks that `mntr`, asked every 50 ms, told of all servers together; and the memory of
-the clients and the servers. The status is 1 when colock has lost a lock.
+Starts so many ZooKeeper servers (1 or 3), with their data in memory, and so many processes with so many clients each, with a session
+time-out of 60 s. Every one of them holds a lock of its own; with --line N the first of N holds it, and the others wait for it. Then it
+kills all servers, starts them again after --away seconds, and prints when the last client was back (colock: three reads were answered,
+one after the other; Curator: it reports RECONNECTED), after the kill and after a server served again; how many locks are still held;
+the peaks that `mntr`, asked every 50 ms, told of all servers together; and the memory of the clients and the servers. The status is 1
+when colock has lost a lock.
 """
 import argparse
 import os
@@ -151,7 +152,8 @@ def storm(directory, options):
             each.start()
         until_served(servers)
         fleet = Fleet([*command, hosts, str(TIMEOUT_MS)], options.processes)
-        fleet.ask(f"hold /storm/{{}} {options.sessions}")
+        line = f" {options.line}" if options.system == "colock" else ""
+        fleet.ask(f"hold /storm/{{}} {options.sessions}{line}")
         fleet.answers()
         memory = fleet.memory(), sum(resident(each.process.pid) for each in servers)
         for each in servers:
@@ -171,9 +173,10 @@ def storm(directory, options):
         for each in servers:
             each.stop()
     last = max(int(words[1]) for words in answers) / 1e9
-    count = options.processes * options.sessions
+    count = options.processes * -(-options.sessions // options.line)
     lost = count - sum(int(words[2]) for words in answers)
-    print(f"{options.system}, {options.processes} x {options.sessions} clients, servers: {options.servers}, load {os.getloadavg()[0]:.0f}: "
+    print(f"{options.system}, {options.processes} x {options.sessions} clients, {options.line} in line for each lock, "
+          f"servers: {options.servers}, load {os.getloadavg()[0]:.0f}: "
           f"back {last - killed:.1f} s after the kill, {last - watcher.served:.1f} s after a server served again; locks lost: {lost}; "
           f"peaks: {watcher.connections} connections, {watcher.packets:.0f} packets a second, {watcher.outstanding} outstanding; "
           f"memory: clients {memory[0]:.0f} MB, servers {memory[1]:.0f} MB", flush=True)
@@ -186,9 +189,12 @@ def main():
     parser.add_argument("--servers", type=int, choices=(1, 3), default=1)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--sessions", type=int, default=2000)
+    parser.add_argument("--line", type=int, default=1)
     parser.add_argument("--away", type=float, default=3)
     parser.add_argument("--system", choices=("colock", "curator"), default="colock")
     options = parser.parse_args()
+    if options.line != 1 and options.system != "colock":
+        parser.error("only clients of colock stand in line")
     if not shutil.which("java"):
         sys.exit("java is missing; ./dev bench --help says what to install")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
