@@ -4,8 +4,8 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <stdexcept>
-#include <vector>
 
 namespace colock::cli {
 
@@ -49,8 +49,8 @@ bool send_or_drop(int socket, const message& m)
 received receive(int socket, message& m)
 {
     header h{};
-    std::vector<char> text(longest_text);
-    ::iovec parts[]{{&h, sizeof h}, {text.data(), text.size()}};
+    char text[longest_text]; // most are empty: what nobody writes to costs no memory
+    ::iovec parts[]{{&h, sizeof h}, {text, sizeof text}};
     ::msghdr all{};
     all.msg_iov = parts;
     all.msg_iovlen = 2;
@@ -63,7 +63,7 @@ received receive(int socket, message& m)
     if (size < static_cast<ssize_t>(sizeof h) || (all.msg_flags & MSG_TRUNC) != 0) {
         return received::end;
     }
-    m = {h.kind, h.value, {text.data(), static_cast<std::size_t>(size) - sizeof h}};
+    m = {h.kind, h.value, {text, static_cast<std::size_t>(size) - sizeof h}};
     return received::message;
 }
 

@@ -24,7 +24,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -85,9 +84,9 @@ private:
     // The end of the channel comes after all that was said on it.
     void read_channel()
     {
-        std::vector<char> buffer(largest_message);
+        static char buffer[largest_message]; // what no message has reached costs no memory
         for (;;) {
-            iovec into{buffer.data(), buffer.size()};
+            iovec into{buffer, sizeof buffer};
             int file = -1;
             alignas(cmsghdr) char control[CMSG_SPACE(sizeof file)] = {};
             msghdr m{};
@@ -115,10 +114,10 @@ private:
                 material = content_of(file);
                 ::close(file);
             }
-            if (!told_.told({buffer.data(), size}, material)) {
+            if (!told_.told({buffer, size}, material)) {
                 std::_Exit(1); // it is of another version: the owner warns
             }
-            ::explicit_bzero(buffer.data(), size);
+            ::explicit_bzero(buffer, size);
         }
     }
 
