@@ -36,6 +36,10 @@ rows() {
     local libcxx='-DCOLOCK_BOOST_TEST_FROM_HEADERS=ON -DCMAKE_DISABLE_FIND_PACKAGE_prometheus-cpp=ON'
     local cobalt='-DCOLOCK_COBALT_SOURCES=/usr/src/boost/libs/cobalt/src'
     local module='-DCOLOCK_MODULE=ON -DCOLOCK_BUILD_TESTING=ON'
+    emulated() { # PROCESSOR
+        echo "-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$1 -DCMAKE_CXX_COMPILER_TARGET=$1-linux-gnu" \
+            "-DCMAKE_CROSSCOMPILING_EMULATOR=/usr/bin/qemu-$1-static"
+    }
     cat <<END
 gcc-12|12|g++-12|20||||
 gcc-12-server-3.9|12|g++-12|20|||13|
@@ -45,6 +49,8 @@ gcc-12-portable|12|g++-12|20|$no_stream_of_linux|-DCOLOCK_PORTABLE=ON||\`COLOCK_
 gcc-12-no-tls|12|g++-12|20||-DCOLOCK_TLS=OFF -DCOLOCK_BUILD_CLI=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0||without TLS; the program; one batch of sources
 gcc-12-i386|12-i386|g++-12|20||||32-bit (i386)
 clang-14|12|clang++-14|20||||
+clang-14-arm64|12-arm64|clang++-14|20||$(emulated aarch64)||64-bit ARM, emulated
+clang-14-s390x|12-s390x|clang++-14|20||$(emulated s390x)||s390x (big-endian), emulated
 clang-16-libc++|12|clang++-16|20|-stdlib=libc++|$libcxx||
 clang-19|12|clang++-19|20||||
 gcc-14|13|g++-14|20||$cobalt||
@@ -56,22 +62,30 @@ END
 
 row_names() { rows | cut -d'|' -f1; }
 
-# What a root needs, beside what makes it.
+# What a root needs, beside what makes it. NAME:ARCHITECTURE is of another processor than this one.
 packages() { # ROOT
-    local common=(ca-certificates python3 cmake ninja-build ccache openssl strace libzookeeper-st-dev libssl-dev
-        libsqlite3-dev libcli11-dev default-jre-headless libzookeeper-java libnetty-java)
-    local boost
+    local common=(ca-certificates python3 cmake ninja-build ccache openssl strace libcli11-dev default-jre-headless
+        libzookeeper-java libnetty-java)
+    local boost libraries other=''
     case $1 in
         12*) boost=1.81 ;;
         13) boost=1.88 ;;
     esac
-    printf '%s\n' "${common[@]}" "libboost$boost-dev" libboost-{test,context,program-options}$boost-dev
+    libraries=("libboost$boost-dev" libboost-{test,context,program-options}"$boost-dev" libzookeeper-st-dev libssl-dev)
     case $1 in
         # Debian 12 cannot install its own libc++ 19.
-        12) printf '%s\n' g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev ;;
-        12-i386) printf '%s\n' g++-12 ;;
-        13) printf '%s\n' g++-14 clang-19 clang-tools-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev dpkg-dev pkg-config ;;
+        12) libraries+=(g++-12 clang-14 clang-16 clang-19 libc++-16-dev libc++abi-16-dev prometheus-cpp-dev libsqlite3-dev) ;;
+        12-i386) libraries+=(g++-12 libsqlite3-dev) ;;
+        12-arm64) other=arm64 common+=(binutils-aarch64-linux-gnu) ;;
+        12-s390x) other=s390x common+=(binutils-s390x-linux-gnu) ;;
+        13) libraries+=(g++-14 clang-19 clang-tools-19 libc++-19-dev libc++abi-19-dev prometheus-cpp-dev libsqlite3-dev
+            dpkg-dev pkg-config) ;;
     esac
+    if [[ -n $other ]]; then
+        common+=(qemu-user-static clang-14)
+        libraries+=(libstdc++-12-dev libsasl2-dev libsasl2-modules)
+    fi
+    printf '%s\n' "${common[@]}" "${libraries[@]/%/${other:+:$other}}"
 }
 
 make_root() { # ROOT
@@ -95,6 +109,16 @@ tar -xf boost1.88_*.orig.tar.xz --wildcards "*/libs/cobalt/src/*"
 rm boost1.88_*
 '
 
+# Debian's security updates are not made for each processor, and a package of two has one version.
+# shellcheck disable=SC2016
+packages_of_two='
+dpkg --add-architecture "$1"
+shift
+sed -i /-security/d /etc/apt/sources.list
+apt-get update -qq
+apt-get install --yes --no-install-recommends -qq -o Dpkg::Use-Pty=0 "$@"
+'
+
 make_root_alone() { # ROOT
     local name=compat-$1 wanted architecture=()
     wanted=$(packages "$1" | sort)
@@ -104,7 +128,13 @@ make_root_alone() { # ROOT
     [[ $1 != *-i386 ]] || architecture=(--arch i386)
     echo "== the root of Debian $1" >&2
     # shellcheck disable=SC2086
-    tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted || return 1
+    if [[ $wanted == *:* ]]; then
+        tools/debian_root.sh create "$name" "${1%%-*}" || return 1
+        tools/debian_root.sh run "$name" sh -ec "$packages_of_two" sh "${1#*-}" $wanted >"build/roots/$name.log" 2>&1 ||
+            { tail -20 "build/roots/$name.log" >&2; return 1; }
+    else
+        tools/debian_root.sh create "$name" "${1%%-*}" "${architecture[@]}" $wanted || return 1
+    fi
     [[ $1 != 13 ]] || tools/debian_root.sh run "$name" sh -ec "$sources_of_cobalt" || return 1
     printf '%s\n' "$wanted" >"build/roots/$name.packages"
 }
@@ -114,6 +144,8 @@ make_root_alone() { # ROOT
 # Without a server, with one, with one that is reached through a proxy, and over TLS.
 quick_tests=(heartbeat hosts tls_session mutex_basics client_connection client_connection_tls)
 tests=("${quick_tests[@]}" owner_data lockables lock_replies examples)
+# Of another processor, where a program cannot start another one: what depends on bytes, and conversations with both servers.
+emulated_tests=("${quick_tests[@]:3}" lockables lock_replies served_frames served_kit world_conversation_served)
 
 # Runs in the root. The sources are at /colock, and the build at /build.
 # shellcheck disable=SC2016
@@ -133,7 +165,7 @@ began=$(date +%s)
 cmake --build /build --target $targets
 say compiled $(($(date +%s) - began))
 began=$(date +%s)
-ctest --test-dir /build --output-on-failure --no-tests=error --timeout 300 --tests-regex "^($tests)\$"
+ctest --test-dir /build --output-on-failure --no-tests=error --timeout 600 --tests-regex "^($tests)\$"
 say tested $(($(date +%s) - began))
 '
 
@@ -153,16 +185,21 @@ run_row() { # ROW
         read -ra chosen <<<"${chosen[*]//*tls*/}" # there are none over TLS
         targets+=(cli/all)
     fi
+    if [[ $options == *EMULATOR* ]]; then
+        mapfile -t chosen < <(sed -n 's/.*colock_add_test(NAME \([a-z_]*\).*/\1/p' test/unit/CMakeLists.txt)
+        chosen+=("${emulated_tests[@]}")
+    fi
     [[ $options != *MODULE* ]] || chosen+=(consume_module)
     # Completion tokens that the first Boost does not have.
     [[ $options != *COBALT* ]] || chosen+=(tokens_in_use tokens_of_later_boost tokens_cobalt)
     if ((quick)); then
         chosen=("${quick_tests[@]}")
         targets+=(hello_lock)
-    elif [[ -z $jars ]]; then
+    elif [[ -z $jars && $options != *EMULATOR* ]]; then
         targets+=(examples/all)
     fi
-    targets+=(lib/all test/headers/all)
+    [[ $options == *EMULATOR* ]] || targets+=(test/headers/all)
+    targets+=(lib/all)
     for test in "${chosen[@]}"; do
         [[ $test == consume_* ]] || targets+=("${test%_tls}")
     done
