@@ -101,6 +101,23 @@ BOOST_AUTO_TEST_CASE(a_server_that_stalls_is_left_and_not_offered_the_session_un
     BOOST_TEST(s.zk.session_id() == s.session);
 }
 
+// Though nothing was lost with that connection.
+BOOST_AUTO_TEST_CASE(a_server_that_was_left_is_not_offered_the_session_until_it_has_closed)
+{
+    two_addresses s;
+    const auto reached = s.first.accepted();
+    s.first.stall(true);
+    BOOST_TEST(s.set_hosts(s.second.connect_string()) == error_code{});
+    const auto back = give(s.zk, s.first.connect_string() + "," + s.second.connect_string());
+    s.second.cut(cut_kind::reset);
+    BOOST_TEST(s.until([&] { return s.zk.stats().connections == 3; }));
+    BOOST_TEST(s.first.accepted() == reached);
+    BOOST_TEST(s.second.accepted() == 2U);
+    BOOST_TEST(code_of(s.io, back) == error_code{});
+    s.first.stall(false);
+    BOOST_TEST(s.zk.session_id() == s.session);
+}
+
 BOOST_AUTO_TEST_CASE(a_list_that_cannot_be_read_changes_nothing)
 {
     two_addresses s;
