@@ -8,7 +8,7 @@ namespace colock::detail {
 
 namespace {
 
-constexpr std::chrono::seconds first_pause{1};
+constexpr std::chrono::seconds first_restart_pause{1};
 constexpr unsigned most_doublings = 6; // a minute
 
 bool is_wanted(const client_options& o) noexcept
@@ -128,7 +128,7 @@ void guarding::try_later(const std::string& why)
         log_level::warning,
         "no session guard: " + why +
             "; until there is one, the session of a dead process ends by its time-out");
-    retry_.start(first_pause * (1U << std::min(failures_++, most_doublings)), [this] {
+    retry_.start(first_restart_pause * (1U << std::min(failures_++, most_doublings)), [this] {
         if (known_) {
             tell();
         }
