@@ -38,7 +38,7 @@ asio::awaitable<void> meet_a_rival(colock::testing::server& server)
     colock::mutex theirs{rival, "/locks/backup"};
     const auto held = co_await theirs.async_lock();
 
-    const auto busy = co_await back_up(zk, 20ms);
+    const auto busy = co_await back_up(zk, 200ms);
     BOOST_TEST(busy.find("held by") != busy.npos, busy);
 
     server.expire(rival.session_id()); // the rival dies
