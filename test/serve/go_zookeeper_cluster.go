@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,6 +32,7 @@ type TestCluster struct {
 
 func StartTestCluster(size int, stdout, stderr io.Writer) (*TestCluster, error) {
 	process := exec.Command(os.Getenv("COLOCK"), "serve", "--port", "0", "--quiet")
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also when a test runs out of time
 	output, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
