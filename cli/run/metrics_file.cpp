@@ -217,6 +217,13 @@ metrics_file::metrics_file(std::string file, std::string path)
     : shared_{new shared{.file = std::move(file), .path = std::move(path)}}
 {
     start_detached([all = shared_] { all->serve(); });
+    // A counter that begins with 1 has not increased.
+    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
+    for (const auto outcome : run_outcomes) {
+        add(series_of("colock_run_outcomes_total",
+                      {{"path", shared_->path}, {"outcome", std::string{outcome}}}),
+            0);
+    }
 }
 
 metrics_file::~metrics_file()
@@ -244,21 +251,9 @@ void metrics_file::set(std::string_view name)
     shared_->changed.notify_all();
 }
 
-// A counter that begins with 1 has not increased.
-void metrics_file::begin_counters()
-{
-    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
-    for (const auto outcome : run_outcomes) {
-        add(series_of("colock_run_outcomes_total",
-                      {{"path", shared_->path}, {"outcome", std::string{outcome}}}),
-            0);
-    }
-}
-
 void metrics_file::waits()
 {
     now_ = waiting{boot_time()};
-    begin_counters();
 }
 
 void metrics_file::granted()
@@ -291,7 +286,6 @@ void metrics_file::lost()
 void metrics_file::ended(int status, std::string_view reason)
 {
     gone();
-    begin_counters();
     std::string outcome{reason};
     if (reason == "command") {
         outcome = status == 0 ? "succeeded" : "failed";

@@ -41,7 +41,6 @@ private:
         std::chrono::nanoseconds since;
     };
 
-    void begin_counters();
     void set(std::string_view name);
     void add(std::string series, double value);
 
