@@ -7,6 +7,7 @@
 #include <boost/asio/redirect_error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -36,8 +37,8 @@ awaitable<void> answered(colock::client& c)
 
 awaitable<void> stand_in_line(colock::client& c, std::string path, std::size_t number)
 {
-    for (std::size_t found = 0; found != number;) {
-        found = (co_await c.async_children(path)).names.size();
+    while ((co_await c.async_children(path)).names.size() != number) {
+        co_await bench::sleep_until(bench::clock::now() + std::chrono::milliseconds{10});
     }
 }
 

@@ -50,7 +50,7 @@ def start_zookeeper(directory, disk):
 
 
 def start_etcd(directory):
-    client, peer = zookeeper.free_ports(1)[0], zookeeper.free_ports(1)[0]
+    client, peer = zookeeper.free_ports(2)
     url, other = f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
     server = subprocess.Popen(
         ["etcd", "--data-dir", f"{directory}/etcd", "--listen-client-urls", url, "--advertise-client-urls", url,

@@ -126,9 +126,12 @@ asio::awaitable<int> look_inside(client& zk, const client_options& options, cons
 // The node of the chroot, and those above it.
 std::string commands_for_chroot(const client_options& options, const findings& found)
 {
-    const auto hosts = shell_word(options.hosts);
     std::string all;
-    for (std::size_t end = 0; !found.plain_servers.empty() && end != options.chroot.npos;) {
+    if (found.plain_servers.empty()) {
+        return all;
+    }
+    const auto hosts = shell_word(options.hosts);
+    for (std::size_t end = 0; end != options.chroot.npos;) {
         end = options.chroot.find('/', end + 1);
         all += (all.empty() ? "" : "\n") + ("zkCli.sh -server " + hosts) + " create " +
                shell_word(options.chroot.substr(0, end));

@@ -158,7 +158,7 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
         found.add(severity::warning, "leftover",
                   "empty now, and older than " + shown(old) + ": " + l.empty.text() +
                       "; unless they are in use they are directories of locks that are no "
-                      "containers, which stay for ever: remove them",
+                      "containers, which no server removes: remove them",
                   commands_for(l.empty, [&](const std::string& node) {
                       const auto word = shell_word(node);
                       return word.empty() || found.plain_servers.empty()

@@ -242,11 +242,9 @@ BOOST_AUTO_TEST_CASE(prometheus_has_a_number_for_each_expression)
     auto wanted = expressions_of_dashboard(file_text(folder + "/command-dashboard.json"));
     BOOST_TEST(wanted.size() == 9U);
     for (const auto* name : {"/command-alerts.yml", "/lock-alerts.yml"}) {
-        const auto text = file_text(folder + name);
         static const std::regex each{R"(expr: (?:>-\n)?((?:.*\n)+?) +(?:for|labels):)"};
-        for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
-             ++at) {
-            wanted.push_back(compared_by((*at)[1].str()));
+        for (const auto& alert : matches(file_text(folder + name), each)) {
+            wanted.push_back(compared_by(alert));
         }
     }
     BOOST_TEST(wanted.size() == 9U + 7U + 3U);

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
     BOOST_TEST(distrusted.status == 1);
     BOOST_TEST(has(distrusted.about("certificate"), "is not to be trusted: "));
 
-    // What is checked is as it was asked for.
+    // `--tls-verify` decides what is checked.
     const auto verified = [&](std::vector<std::string> options, const char* how) {
         options.insert(options.end(), {"--tls-verify", how});
         auto run = options;

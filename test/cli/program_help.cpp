@@ -1,4 +1,6 @@
 // What the program says of itself: help, pages of the manual, completions. No server.
+#include <support/matches.hpp>
+
 #include "colock_process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -18,13 +20,8 @@ using word_set = std::set<std::string>;
 // What an expression has in its parentheses, wherever it fits.
 word_set found_in(const std::string& text, const std::string& expression)
 {
-    const std::regex each{expression, std::regex::multiline};
-    word_set all;
-    for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
-         ++at) {
-        all.insert((*at)[1].str());
-    }
-    return all;
+    const auto all = matches(text, std::regex{expression, std::regex::multiline});
+    return {all.begin(), all.end()};
 }
 
 // Those that `colock help` lists.

@@ -58,9 +58,8 @@ void ask_prometheus(std::uint16_t port)
     alerts.erase(0, alerts.find("## What to alert on"));
     alerts.erase(alerts.find("\n## "));
     static const std::regex expression{R"(\n\|[^|]+\| `([^`]+)` \|)"};
-    for (std::sregex_iterator at{alerts.begin(), alerts.end(), expression};
-         at != std::sregex_iterator{}; ++at) {
-        wanted.push_back(std::regex_replace((*at)[1].str(), std::regex{":15s"}, ":1s"));
+    for (const auto& alert : matches(alerts, expression)) {
+        wanted.push_back(std::regex_replace(alert, std::regex{":15s"}, ":1s"));
     }
     BOOST_TEST(wanted.size() == shown + 9);
     const prometheus_server prometheus{port};

@@ -68,7 +68,7 @@ struct scene {
         next.ask("unlock " + path, "unlocked");
     }
 
-    // Whose directory it is not.
+    // The directory belongs to another user.
     void somebody_else_is_refused(peer& owner, peer& stranger)
     {
         owner.ask("lock " + path, "locked");

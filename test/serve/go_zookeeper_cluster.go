@@ -49,11 +49,7 @@ func StartTestCluster(size int, stdout, stderr io.Writer) (*TestCluster, error) 
 }
 
 func (tc *TestCluster) ConnectAll() (*Conn, <-chan Event, error) {
-	return tc.ConnectAllTimeout(15 * time.Second)
-}
-
-func (tc *TestCluster) ConnectAllTimeout(sessionTimeout time.Duration) (*Conn, <-chan Event, error) {
-	return tc.ConnectWithOptions(sessionTimeout)
+	return tc.ConnectWithOptions(15 * time.Second)
 }
 
 func (tc *TestCluster) ConnectWithOptions(sessionTimeout time.Duration, options ...connOption) (*Conn, <-chan Event, error) {

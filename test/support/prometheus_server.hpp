@@ -3,6 +3,7 @@
 #define COLOCK_TEST_SUPPORT_PROMETHEUS_SERVER_HPP
 
 #include <support/loopback_port.hpp>
+#include <support/matches.hpp>
 #include <support/subprocess.hpp>
 #include <support/temporary_directory.hpp>
 
@@ -47,12 +48,11 @@ inline std::string http_get(std::uint16_t port, const std::string& target)
 inline std::vector<std::string> expressions_of_dashboard(const std::string& text)
 {
     static const std::regex each{R"x("expr": *"((?:[^"\\]|\\.)*)")x"};
-    std::vector<std::string> all;
-    for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
-         ++at) {
-        auto one = std::regex_replace((*at)[1].str(), std::regex{R"(\\(.))"}, "$1");
+    auto all = matches(text, each);
+    for (auto& one : all) {
+        one = std::regex_replace(one, std::regex{R"(\\(.))"}, "$1");
         one = std::regex_replace(one, std::regex{R"(\$__rate_interval)"}, "1m");
-        all.push_back(std::regex_replace(one, std::regex{R"(\$(path|instance))"}, ".*"));
+        one = std::regex_replace(one, std::regex{R"(\$(path|instance))"}, ".*");
     }
     return all;
 }
@@ -101,12 +101,7 @@ public:
             throw std::runtime_error{text};
         }
         static const std::regex each{R"x("value":\[[^,]*,"([^"]*)"\])x"};
-        std::vector<std::string> values;
-        for (std::sregex_iterator at{text.begin(), text.end(), each}; at != std::sregex_iterator{};
-             ++at) {
-            values.push_back((*at)[1].str());
-        }
-        return values;
+        return matches(text, each);
     }
 
 private:

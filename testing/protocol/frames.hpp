@@ -16,7 +16,6 @@ namespace colock::testing {
 namespace xid {
 inline constexpr std::int32_t event = -1;
 inline constexpr std::int32_t ping = -2;
-inline constexpr std::int32_t auth = -4;
 } // namespace xid
 
 // The first frame of a connection.
