@@ -46,8 +46,8 @@ void check_requests(lock_scene& s, const client& c, const client& other, const r
                                 static_cast<std::int64_t>(other.stats().requests - others)));
         r.give_back();
     }
-    // Whoever is slow to get here has looked at his node, too.
-    const auto each = quantile(received, 0.5);
+    // A holder that a busy machine keeps for 10 ms looks at its node, too. The fewest requests are what the recipe needs.
+    const auto each = quantile(received, 0);
     std::cout << "figure: " << r.name << ": " << each << " requests\n";
     BOOST_TEST(each == r.requests, r.name << " takes " << each << " requests");
 }
