@@ -66,7 +66,13 @@ struct scene {
         words.emplace_back("stubborn");
         return words;
     }
-    std::vector<std::string> waiter(int lock) const { return run(lock, "waiter", "50"); }
+    // It may lose the lock, too, before its command has said that it lives.
+    std::vector<std::string> waiter(int lock) const
+    {
+        auto words = run(lock, "waiter", "50");
+        words.insert(words.begin() + 1, {"--retry", "5"});
+        return words;
+    }
     std::string journal(int lock) const
     {
         return directory.path() + "/journal-" + std::to_string(lock);
@@ -103,9 +109,9 @@ struct scene {
         int without_overlap = 0;
         for (int i = 0; i != holders_number; ++i) {
             const auto lives = read_journal(journal(i));
-            BOOST_TEST(lives.size() == 2);
+            BOOST_TEST(lives.size() >= 2);
             BOOST_TEST(overlaps(lives) == 0);
-            without_overlap += lives.size() == 2 && overlaps(lives) == 0;
+            without_overlap += lives.size() >= 2 && overlaps(lives) == 0;
         }
         return without_overlap;
     }

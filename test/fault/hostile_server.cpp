@@ -210,22 +210,25 @@ BOOST_AUTO_TEST_CASE(what_comes_unasked_costs_its_connection)
     s.goes_on();
 }
 
-answer list_of(std::int32_t count, const std::string& honest)
+// The names are made before anybody asks: the client does not wait for them.
+auto list_of(std::int32_t count)
 {
     std::string names;
     for (std::int32_t i = 0; i != count; ++i) {
         names += text("_c_00000000-0000-0000-0000-000000000000-lock-" + std::to_string(i));
     }
-    return framed(honest.substr(4, 16) + number(count) + names + std::string(68, '\0'));
+    return [list = number(count) + names + std::string(68, '\0')](const std::string& honest) {
+        return framed(honest.substr(4, 16) + list);
+    };
 }
 
 BOOST_AUTO_TEST_CASE(a_list_of_megabytes_is_read_and_others_have_their_turn)
 {
-    hostile_scene s;
+    hostile_scene s{40s}; // a busy machine reads megabytes for seconds
     s.connect();
     s.fill();
     constexpr std::int32_t count = 100'000;
-    s.once(opcode::get_children2, [](const std::string& honest) { return list_of(count, honest); });
+    s.once(opcode::get_children2, list_of(count));
     const outcome<colock::children_result> o;
     s.zk.async_children("/a", o.handler());
     BOOST_TEST(s.pulse.becomes_true([&] { return o.done(); }));
@@ -237,11 +240,10 @@ BOOST_AUTO_TEST_CASE(a_list_of_megabytes_is_read_and_others_have_their_turn)
 // The request fails, and the connection lives on: else the read would break each further one.
 BOOST_AUTO_TEST_CASE(a_list_with_too_many_names_is_refused)
 {
-    hostile_scene s;
+    hostile_scene s{40s}; // a busy machine reads megabytes for seconds
     s.connect();
     s.fill();
-    s.once(opcode::get_children2,
-           [](const std::string& honest) { return list_of(250'001, honest); });
+    s.once(opcode::get_children2, list_of(250'001));
     BOOST_TEST(s.ask(opcode::get_children2) == colock::zookeeper_errc::marshalling_error);
     BOOST_TEST(s.logged("path /a: it has more than 250000 children"), s.last_lines());
     BOOST_TEST(s.logged("spread them over"), s.last_lines());
