@@ -88,6 +88,7 @@ printf "%s\n" "#include <colock/client_options.hpp>" "#include <iostream>" \
     "int main() { std::cout << colock::installed_session_guard(); }" >/guard.cpp
 run c++ -std=c++20 /guard.cpp -o /guard $(pkg-config --cflags --libs colock)
 run test -x "$(/guard)"
+run test -f "$(/guard)"-*.so
 run c++ -std=c++20 /consume/tls.cpp -o /tls-by-pkg-config $(pkg-config --cflags --libs colock-tls)
 run /tls-by-pkg-config
 run cmake -S /consume/find_package -B /by-cmake -D COLOCK_COMPONENTS=tls >/dev/null

@@ -93,6 +93,8 @@ class Scene:
         self.guard = f"guard-{os.getpid()}-{Scene.number}"  # what it shows as its name
         self.helper = self.files / self.guard
         shutil.copy(BIN / "colock-session-guard", self.helper)
+        for module in BIN.glob("colock-session-guard-*.so"):
+            shutil.copy(module, self.files)
         self.ends = contextlib.ExitStack()
 
     def words(self, what="hold"):

@@ -1,5 +1,10 @@
 // colock-session-guard: ends the sessions of the process that has started it, once that is dead. The library starts it,
 // with an argument if somebody has to consent.
+//
+// A program that starts, works and ends in milliseconds shall not pay for its guard. So what speaks to servers is a module, which
+// most of these never load.
+#include <colock/version.hpp>
+
 #include "guard/inherited.hpp"
 #include "guard/session_guard.hpp"
 #include "zk/secret.hpp"
@@ -7,7 +12,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -17,6 +24,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +32,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -34,6 +43,8 @@ using colock::error_code;
 // Larger messages have large credentials; the owner cannot send more than the kernel takes at a time.
 constexpr std::size_t largest_message = 256 * 1024;
 constexpr std::size_t largest_material = 16 * 1024 * 1024;
+
+constexpr std::chrono::seconds loaded_after{1};
 
 std::string content_of(int file)
 {
@@ -49,12 +60,61 @@ std::string content_of(int file)
     return content;
 }
 
+// Beside this program. Without it this is no guard, and the owner warns when it dies.
+class ending_module {
+public:
+    // Opened at once: when it is loaded, the file may have been replaced.
+    ending_module()
+    {
+        std::string path(4096, '\0');
+        const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+        path.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+        path.resize(path.rfind('/') + 1);
+        path += "colock-session-guard-" COLOCK_VERSION_STRING ".so";
+        file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (file_ == -1) {
+            std::_Exit(1);
+        }
+    }
+
+    void load()
+    {
+        if (end_ != nullptr) {
+            return;
+        }
+        const auto path = "/proc/self/fd/" + std::to_string(file_);
+        void* const loaded = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (loaded != nullptr) {
+            end_ = reinterpret_cast<guard::end_sessions_and_exit*>(
+                ::dlsym(loaded, "colock_end_sessions"));
+        }
+        if (end_ == nullptr) {
+            std::_Exit(1);
+        }
+        ::close(file_);
+    }
+
+    void end(std::vector<guard::ending> all)
+    {
+        load();
+        end_(all);
+    }
+
+private:
+    int file_ = -1;
+    guard::end_sessions_and_exit* end_ = nullptr;
+};
+
 class descriptors {
 public:
     descriptors(asio::io_context& io, bool needs_consent)
         : channel_{io, guard::inherited_channel}, owner_{io, guard::inherited_owner},
-          told_{io.get_executor(), needs_consent, owner_lives, [] { std::_Exit(0); }}
+          load_{io, loaded_after}, told_{io.get_executor(), needs_consent, owner_lives,
+                                         [this](auto all) { module_.end(std::move(all)); },
+                                         [] { std::_Exit(0); }}
     {
+        // From then on no disk that hangs is in the way.
+        load_.async_wait([this](const error_code&) { module_.load(); });
         if (needs_consent) {
             consent_.emplace(io, guard::inherited_consent);
             wait(*consent_, [this] { read_consent(); });
@@ -127,9 +187,11 @@ private:
         told_.consented(::read(guard::inherited_consent, &word, 1) == 1);
     }
 
+    ending_module module_;
     asio::posix::stream_descriptor channel_;
     asio::posix::stream_descriptor owner_;
     std::optional<asio::posix::stream_descriptor> consent_;
+    asio::steady_timer load_;
     guard::session_guard told_;
 };
 

@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace colock::guard {
@@ -22,6 +23,28 @@ constexpr auto first_pause = 20ms;
 constexpr auto longest_pause = 1s;
 
 } // namespace
+
+void end_sessions(const asio::any_io_executor& executor, std::vector<ending> all,
+                  const std::function<void()>& done)
+{
+    const zk::strand_type strand{zk::strand_base{executor}};
+    const auto left = std::make_shared<std::size_t>(all.size());
+    for (auto& each : all) {
+        const auto ended = [left, done] {
+            if (--*left == 0) {
+                done();
+            }
+        };
+        auto context = each.session.tls ? context_of_material(each.tls.text) : nullptr;
+        if (each.session.tls && !context) {
+            ended();
+            continue;
+        }
+        std::make_shared<session_ending>(executor, strand, std::move(each.session),
+                                         std::move(context))
+            ->start(each.until, ended);
+    }
+}
 
 session_ending::session_ending(const asio::any_io_executor& executor, const zk::strand_type& strand,
                                guarded_session session, std::shared_ptr<asio::ssl::context> context)

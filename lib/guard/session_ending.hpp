@@ -1,7 +1,7 @@
 // Resumes a session at a server, and ends it.
 #pragma once
 
-#include "guard/guarded_session.hpp"
+#include "guard/ending.hpp"
 #include "zk/connection.hpp"
 #include "zk/hosts.hpp"
 #include "zk/strand.hpp"
@@ -17,6 +17,10 @@
 namespace colock::guard {
 
 namespace asio = boost::asio;
+
+// At once, in one thread. `done` is called when all are over.
+void end_sessions(const asio::any_io_executor& executor, std::vector<ending> all,
+                  const std::function<void()>& done);
 
 // On the strand. It tries one server after the other, and never begins a session. No barrier comes before the end: the
 // servers refuse what the dead owner has still under way to another one.

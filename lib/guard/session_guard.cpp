@@ -1,12 +1,8 @@
 #include "guard/session_guard.hpp"
 
-#include "guard/session_ending.hpp"
 #include "report/boot_clock.hpp"
 #include "zk/secret.hpp"
 
-#include <boost/asio/post.hpp>
-
-#include <memory>
 #include <utility>
 
 namespace colock::guard {
@@ -21,10 +17,11 @@ std::chrono::nanoseconds now()
 } // namespace
 
 session_guard::session_guard(asio::any_io_executor executor, bool needs_consent,
-                             std::function<bool()> owner_lives, std::function<void()> exit)
-    : executor_{std::move(executor)}, strand_{zk::strand_base{executor_}}, owner_lives_{std::move(
-                                                                               owner_lives)},
-      exit_{std::move(exit)}, timer_{executor_}, rules_{needs_consent}
+                             std::function<bool()> owner_lives,
+                             std::function<void(std::vector<ending>)> end,
+                             std::function<void()> exit)
+    : owner_lives_{std::move(owner_lives)}, end_{std::move(end)}, exit_{std::move(exit)},
+      timer_{std::move(executor)}, rules_{needs_consent}
 {
     decide(); // the owner lives now
 }
@@ -41,9 +38,9 @@ bool session_guard::told(std::string_view message, std::string& tls_material)
     } else {
         said->last ? rules_.has_left_session(client, said->timeout, now())
                    : rules_.has_session(client, said->timeout);
-        auto& known = sessions_[client];
-        known.session = std::move(*said);
-        known.tls.text.swap(tls_material);
+        auto& [session, tls] = sessions_[client];
+        session = std::move(*said);
+        tls.text.swap(tls_material);
     }
     zk::wipe(tls_material);
     decide();
@@ -79,38 +76,20 @@ void session_guard::decide()
         exit_();
         return;
     }
-    for (const auto& [client, until] : d.end) {
-        ++endings_;
-        end(sessions_.at(client), until);
+    if (!d.end.empty()) {
+        std::vector<ending> all;
+        for (const auto& [client, until] : d.end) {
+            auto& [session, tls] = sessions_.at(client);
+            all.push_back({std::move(session), std::move(tls), until});
+        }
+        end_(std::move(all));
+        return;
     }
     if (d.next) {
         timer_.expires_after(*d.next - now());
         timer_.async_wait([this](const error_code& ec) {
             if (!ec) {
                 decide();
-            }
-        });
-    }
-}
-
-void session_guard::end(known_session& known, rules::time until)
-{
-    auto context = known.session.tls ? context_of_material(known.tls.text) : nullptr;
-    if (known.session.tls && !context) {
-        ended();
-        return;
-    }
-    std::make_shared<session_ending>(executor_, strand_, std::move(known.session),
-                                     std::move(context))
-        ->start(until, [this] { ended(); });
-}
-
-void session_guard::ended()
-{
-    if (--endings_ == 0) {
-        asio::post(executor_, [this] {
-            if (endings_ == 0) {
-                exit_();
             }
         });
     }

@@ -28,7 +28,12 @@ inline std::string content(pid_t pid, const std::string& file)
 }
 
 struct own_helper {
-    own_helper() { std::filesystem::copy_file(COLOCK_SESSION_GUARD, path); }
+    own_helper()
+    {
+        const std::filesystem::path built{COLOCK_SESSION_GUARD};
+        std::filesystem::copy_file(built, path);
+        std::filesystem::copy_file(built.parent_path() / COLOCK_GUARD_MODULE, module_path);
+    }
     ~own_helper()
     {
         for (const auto pid : processes()) {
@@ -57,6 +62,7 @@ struct own_helper {
     temporary_directory directory;
     std::string shown = "guard-of-" + std::to_string(::getpid()) + '-' + std::to_string(++last);
     std::string path = directory.path() + "/colock-" + shown;
+    std::string module_path = directory.path() + "/" COLOCK_GUARD_MODULE;
 };
 
 } // namespace colock::test

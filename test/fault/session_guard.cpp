@@ -109,6 +109,23 @@ bool may_escape_the_oom_killer()
     return write("-1000") && write(before);
 }
 
+bool maps(pid_t pid, const std::string& file)
+{
+    return content(pid, "maps").find(file) != std::string::npos;
+}
+
+bool opens(pid_t pid, const std::string& file)
+{
+    std::error_code gone;
+    for (const auto& each :
+         std::filesystem::directory_iterator{"/proc/" + std::to_string(pid) + "/fd", gone}) {
+        if (std::filesystem::read_symlink(each.path(), gone) == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Sessions last twenty seconds, where a test does not wait for their end. What a guard does is there in a tenth of one.
 constexpr auto soon = 10s;
 
@@ -350,7 +367,8 @@ BOOST_AUTO_TEST_CASE(a_guard_is_a_good_neighbour)
          std::filesystem::directory_iterator{"/proc/" + std::to_string(guard) + "/fd", hidden}) {
         const auto number = std::stoi(each.path().filename());
         const auto target = std::filesystem::read_symlink(each.path()).string();
-        const bool is_own = target.starts_with("anon_inode:") || target.starts_with("pipe:");
+        const bool is_own = target.starts_with("anon_inode:") || target.starts_with("pipe:") ||
+                            target == s.helper.module_path;
         BOOST_TEST((number <= 2 || number == 5 ? target == "/dev/null" : number <= 4 || is_own),
                    number << " is " << target);
     }
@@ -375,6 +393,48 @@ BOOST_AUTO_TEST_CASE(without_a_helper_the_client_works)
     BOOST_TEST(warnings.front().find("no session guard: /nowhere/colock-session-guard: No such "
                                      "file") == 0U,
                warnings.front());
+}
+
+BOOST_AUTO_TEST_CASE(its_module_may_be_replaced_while_it_runs)
+{
+    for (const bool loaded : {false, true}) {
+        scene s;
+        s.start("hold");
+        const auto all = s.helper.processes();
+        BOOST_REQUIRE(all.size() == 1U);
+        if (content(all.front(), "maps").empty()) {
+            std::cout << "skipped: it shows what it has open to root only\n";
+            return;
+        }
+        BOOST_REQUIRE(wait_until(
+            [&] {
+                return maps(all.front(), s.helper.module_path) ||
+                       (!loaded && opens(all.front(), s.helper.module_path));
+            },
+            60s));
+        std::filesystem::remove(s.helper.module_path);
+        s.wait();
+        s.holder->kill();
+        BOOST_TEST((s.until_granted() < soon));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(without_its_module_it_dies_and_the_client_warns)
+{
+    for (const bool spoilt : {false, true}) {
+        const own_helper helper;
+        std::filesystem::remove(helper.module_path);
+        if (spoilt) {
+            std::ofstream{helper.module_path} << "no module";
+        }
+        std::vector<std::string> warnings;
+        scene s{{.session_guard = {helper.path},
+                 .log = [&](log_level, std::string_view line) { warnings.emplace_back(line); },
+                 .log_threshold = log_level::warning}};
+        run_until(s.io, [&] { return !warnings.empty(); });
+        BOOST_TEST(warnings.front().find("no session guard: ") == 0U, warnings.front());
+        BOOST_TEST(!s.zk->stats().session_guarded);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

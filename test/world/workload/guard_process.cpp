@@ -1,5 +1,7 @@
 #include "guard_process.hpp"
 
+#include "guard/session_ending.hpp"
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
@@ -63,9 +65,13 @@ guard_process::guard_process(scene& in, process& owner, std::shared_ptr<const ch
     all_.guards.guard_began(on_, name_, of);
     process_.enter([this, of = std::move(of)] {
         auto& context = process_.context();
+        const auto exit = [this] { all_.time.at(all_.time.now(), [this] { kill(); }); };
         const auto made = std::make_shared<guard::session_guard>(
             context.get_executor(), false, [of] { return !of->over; },
-            [this] { all_.time.at(all_.time.now(), [this] { kill(); }); });
+            [exit, executor = context.get_executor()](auto all) {
+                guard::end_sessions(executor, std::move(all), exit);
+            },
+            exit);
         guard_ = made;
         const auto end =
             std::make_shared<asio::steady_timer>(context, asio::steady_timer::time_point::max());
