@@ -73,7 +73,7 @@ final class CuratorPeer extends Peer {
         this.sessionTimeout = sessionTimeout;
         String sasl = System.getenv("COLOCK_PEER_SASL");
         if (sasl != null) {
-            identify(sasl.split(":", 2));
+            identify(sasl);
         }
         // But for the time-outs as newClient() makes it.
         client = CuratorFrameworkFactory.builder().connectString(hosts)
@@ -105,10 +105,18 @@ final class CuratorPeer extends Peer {
     }
 
     /** In place of a file for JAAS. */
-    private static void identify(String[] userAndPassword) {
-        var entry = new AppConfigurationEntry(DigestLoginModule.class.getName(),
+    private static void identify(String sasl) {
+        String[] userAndPassword = sasl.split(":", 2);
+        boolean byTicket = userAndPassword.length == 1;
+        if (byTicket) { // Java knows KRB5CCNAME, but not this variable
+            System.setProperty("java.security.krb5.conf", System.getenv("KRB5_CONFIG"));
+        }
+        var entry = new AppConfigurationEntry(
+                byTicket ? "com.sun.security.auth.module.Krb5LoginModule"
+                        : DigestLoginModule.class.getName(),
                 AppConfigurationEntry.LoginModuleControlFlag.REQUIRED,
-                Map.of("username", userAndPassword[0], "password", userAndPassword[1]));
+                byTicket ? Map.of("useTicketCache", "true", "doNotPrompt", "true")
+                        : Map.of("username", userAndPassword[0], "password", userAndPassword[1]));
         Configuration.setConfiguration(new Configuration() {
             @Override
             public AppConfigurationEntry[] getAppConfigurationEntry(String name) {

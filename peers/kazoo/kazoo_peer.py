@@ -337,10 +337,14 @@ def say(line):
 
 def identity():
     """What the client is told of COLOCK_PEER_SASL."""
-    user, _, password = os.environ.get("COLOCK_PEER_SASL", "").partition(":")
-    if not user:
+    known = os.environ.get("COLOCK_PEER_SASL", "")
+    if not known:
         return {}
-    sasl = {"mechanism": "DIGEST-MD5", "username": user, "password": password}
+    user, colon, password = known.partition(":")
+    if colon:
+        sasl = {"mechanism": "DIGEST-MD5", "username": user, "password": password}
+    else:
+        sasl = {"mechanism": known}
     return {"sasl_options": sasl, "default_acl": CREATOR_ALL_ACL}
 
 

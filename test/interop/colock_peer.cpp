@@ -62,9 +62,11 @@ colock::client_options options_of(const std::string& hosts, std::chrono::millise
     if (const char* const known = std::getenv("COLOCK_PEER_SASL")) {
         const std::string who = known;
         const auto colon = who.find(':');
-        o.sasl.mechanism = "DIGEST-MD5";
-        o.sasl.user = who.substr(0, colon);
-        o.sasl.secret = [password = who.substr(colon + 1)] { return password; };
+        o.sasl.mechanism = colon == who.npos ? who : "DIGEST-MD5";
+        if (colon != who.npos) {
+            o.sasl.user = who.substr(0, colon);
+            o.sasl.secret = [password = who.substr(colon + 1)] { return password; };
+        }
         o.acl = colock::creator_acl();
     }
 #endif
