@@ -224,7 +224,11 @@ client_options to_client_options(const server_options& options, const warn& of)
     c.connect_timeout = options.connect_timeout.value_or(std::chrono::seconds{10});
     c.tick = options.tick;
     c.credentials = credentials_of(options);
+    const auto all = c.credentials.size();
     c.sasl = take_sasl(options.sasl, c.credentials);
+    if (options.sasl.empty() && c.credentials.size() != all) {
+        of("the line \"sasl\" of --auth or COLOCK_AUTH counts with --sasl digest-md5 only");
+    }
     add_tls(c, options);
     for (const auto& file : settings_files(options.config)) {
         warn_of_open_settings(file, of);

@@ -66,14 +66,11 @@ std::string typed_options(const CLI::App& of)
 
 void judge_granted(const client& zk, const client_options& options, findings& found)
 {
-    const auto granted = zk.session_timeout();
-    if (granted != options.session_timeout) {
-        return; // judge_limits has said so
-    }
-    found.good("connection",
-               "a session of " + shown(granted) +
-                   (options.chroot.empty() ? "" : " in " + options.chroot) +
-                   (options.credentials.empty() ? "" : "; the servers take our identity"));
+    found.good("connection", "a session of " + shown(zk.session_timeout()) +
+                                 (options.chroot.empty() ? "" : " in " + options.chroot) +
+                                 (options.credentials.empty() && options.sasl.mechanism.empty()
+                                      ? ""
+                                      : "; the servers take our identity"));
 }
 
 asio::awaitable<void> refuse_impossible_path(client& zk, std::string path)
@@ -206,7 +203,9 @@ asio::awaitable<int> examine_servers(const client_options& options, const doctor
         if (!options.tls) {
             co_await look_at_large_sessions(servers, found);
         }
-        co_await look_by_client(options, o, found);
+        if (std::ranges::any_of(servers, [](const auto& s) { return s.answers && s.takes_us; })) {
+            co_await look_by_client(options, o, found);
+        }
     }
     std::cout << (o.json ? found.json() : found.summary()) << std::endl;
     co_return found.count(severity::error) == 0 ? success : not_found_here;

@@ -26,6 +26,9 @@ namespace {
 // How long one server may take for one thing.
 constexpr milliseconds server_patience = 2s;
 
+// A key server may take its time, too.
+constexpr milliseconds sasl_patience = 5s;
+
 constexpr milliseconds long_session = 24h;
 
 struct granted {
@@ -186,6 +189,32 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
                              (server.mode.empty() ? "" : ", " + server.mode));
 }
 
+std::string advice_on(const sasl_options& sasl)
+{
+    return sasl.mechanism == "GSSAPI"
+               ? "see that there is a valid ticket (`klist`; `kinit` gets one) or a keytab in "
+                 "KRB5_CLIENT_KTNAME, that --servers names each server as its principal "
+                 "zookeeper/NAME does, that the key server answers, and that Krb5LoginModule is "
+                 "in the servers' JAAS file"
+               : "see that DigestLoginModule with this user and password is in the servers' JAAS "
+                 "file, and compare the line \"sasl " +
+                     printable(sasl.user, 40) + ":...\" of --auth or COLOCK_AUTH";
+}
+
+// It answers clients without an identity, so what fails is to show ours.
+asio::awaitable<void> show_identity(server_facts& server, const client_options& one,
+                                    findings& found)
+{
+    const auto known = co_await try_session(one, found);
+    server.takes_us = !known.error;
+    if (known.error) {
+        found.add(severity::error, "connection",
+                  shown(server.at) + " does not learn who we are: " + known.why + "; " +
+                      advice_on(one.sasl),
+                  by_hand);
+    }
+}
+
 } // namespace
 
 void judge_kind(const endpoint& at, std::string_view srvr, findings& found)
@@ -205,8 +234,14 @@ asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options&
         one.hosts = shown(at);
         one.chroot.clear();
         one.credentials.clear();
-        one.connect_timeout = std::min(one.connect_timeout, server_patience);
+        one.sasl = {};
+        one.connect_timeout = std::min(options.connect_timeout, server_patience);
         co_await look_at_server(all.back(), one, found);
+        if (all.back().answers && !options.sasl.mechanism.empty()) {
+            one.sasl = options.sasl;
+            one.connect_timeout = std::min(options.connect_timeout, sasl_patience);
+            co_await show_identity(all.back(), one, found);
+        }
     }
     co_return all;
 }

@@ -19,6 +19,7 @@ namespace colock::cli {
 struct server_facts {
     endpoint at;
     bool answers = false;
+    bool takes_us = true; // by SASL
     std::string mode; // "leader", "follower", "observer", "standalone"; empty when it does not say
     std::string version;                   // "3.8.0"
     std::chrono::milliseconds shortest{0}; // sessions that it grants

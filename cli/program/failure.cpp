@@ -35,8 +35,8 @@ advice advice_for(const error_code& ec)
         return {refused, "check the file of --auth"};
     }
     if (ec == zookeeper_errc::session_closed_require_sasl_auth) {
-        return {refused, "use --auth, or --tls-cert, with an identity of a scheme in the servers' "
-                         "enforce.auth.schemes"};
+        return {refused, "use --sasl, --auth or --tls-cert, with an identity of a scheme in the "
+                         "servers' enforce.auth.schemes"};
     }
     if (ec == zookeeper_errc::ephemeral_on_local_session) {
         return {refused, "set localSessionsUpgradingEnabled=true, or leave out "

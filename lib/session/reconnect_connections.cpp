@@ -286,7 +286,7 @@ reconnect::failure reconnect::failure_of(const attempting& at, loss why,
                 server + " was not asked: this process has no file descriptors left"};
     }
     if (!fault.empty()) {
-        return {errc::no_server, server + " broke this connection: " + std::string{fault}};
+        return {errc::no_server, "the connection to " + server + " failed: " + std::string{fault}};
     }
     if (at.reached != attempting::progress::offered) {
         return {errc::no_server, server + " refuses connections"};

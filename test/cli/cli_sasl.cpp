@@ -9,6 +9,7 @@
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace colock::test;
@@ -37,6 +38,19 @@ struct scene {
         BOOST_TEST(program.err().find(says) != std::string::npos, program.err());
         return code;
     }
+
+    void doctor(std::vector<std::string> arguments, int status,
+                const std::vector<std::string>& says,
+                const std::vector<std::string>& environment = {})
+    {
+        arguments.insert(arguments.begin(), "doctor");
+        colock_process program{server.connect_string(), std::move(arguments), environment};
+        BOOST_TEST(program.status() == status);
+        const auto said = program.out() + program.err();
+        for (const auto& each : says) {
+            BOOST_TEST(said.find(each) != std::string::npos, each << " is not in " << said);
+        }
+    }
 };
 
 } // namespace
@@ -50,9 +64,32 @@ BOOST_AUTO_TEST_CASE(a_user_runs_under_a_lock)
     BOOST_TEST(status({"run", "/job", "--", "true"}, "",
                       {"COLOCK_SASL=digest-md5", "COLOCK_AUTH=sasl bob:bobs:secret"}) == 0);
     BOOST_TEST(status({"root", "--sasl", "digest-md5", "--auth", file, "/locks"}) == 0);
-    BOOST_TEST(status({"doctor", "--sasl", "digest-md5", "--auth", file}) <= 1);
     BOOST_TEST(status({"run", "--sasl", "digest-md5", "/job", "--", "true"}, "SASL DIGEST-MD5",
                       {"COLOCK_AUTH=sasl bob:guessed"}) != 0);
+}
+
+// Who we are is apart from whether the server is there.
+BOOST_AUTO_TEST_CASE(a_doctor_says_why_a_server_does_not_know_us)
+{
+    doctor({"--sasl", "digest-md5", "--auth", file}, 0,
+           {"ok       connection", "the servers take our identity"});
+    doctor({"--sasl", "digest-md5"}, 1,
+           {"ok       server", "error    connection", "SASL DIGEST-MD5: the server refuses",
+            "DigestLoginModule with this user and password", "1 error"},
+           {"COLOCK_AUTH=sasl bob:guessed"});
+    doctor({"--sasl", "gssapi"}, 1,
+           {"ok       server", "error    connection", "SASL GSSAPI: ", "kinit", "1 error"},
+           {"KRB5CCNAME=FILE:" + files.path() + "/no_tickets"});
+    doctor({"--auth", file}, 1,
+           {"ok       server", "error    connection", "use --sasl, --auth or --tls-cert",
+            "counts with --sasl digest-md5 only"});
+}
+
+BOOST_AUTO_TEST_CASE(a_doctor_tells_of_a_server_without_sasl)
+{
+    const zookeeper_server without;
+    doctor({"--servers", without.connect_string(), "--sasl", "digest-md5", "--auth", file}, 1,
+           {"ok       server", "error    connection", "is it configured for SASL?", "1 error"});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_is_said)

@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(all_servers_are_tried_in_turn_then_there_is_a_pause)
                "drop, stop timer, info, note 'server a refuses connections', at once");
     BOOST_TEST(p.timer() == "open b for 30 s, limit 1000 ms");
     BOOST_TEST(p.broken(loss::broken, false, "an odd frame") ==
-               "drop, stop timer, info, note 'server b broke this connection: an odd frame', "
-               "pause");
+               "drop, stop timer, info, note 'the connection to server b failed: an odd "
+               "frame', pause");
     BOOST_TEST(p.timer() == "look up");
     BOOST_TEST(p.resolved() == "open a for 30 s, limit 1000 ms"); // behind the pause, at once
 }
