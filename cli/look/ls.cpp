@@ -275,7 +275,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     if (is_none && (!o.as_metrics || top.unlisted)) { // no lock is nothing unusual there
         refuse(top);
     }
-    if (!w.unlisted.empty()) {
+    if (!w.unlisted.empty() && !o.as_metrics) { // these count them
         throw failure{refused, printable(w.unlisted.front()) +
                                    (w.unlisted.size() == 1 ? "" : " and others") +
                                    " cannot be listed: this client lacks READ; use --auth with an "

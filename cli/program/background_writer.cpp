@@ -16,8 +16,8 @@ namespace colock::cli {
 
 namespace {
 
-// False when the rest cannot be written.
-bool write_all(int file, std::string_view text)
+// 0, or errno: the rest cannot be written.
+int write_all(int file, std::string_view text)
 {
     while (!text.empty()) {
         const auto written = ::write(file, text.data(), text.size());
@@ -27,10 +27,10 @@ bool write_all(int file, std::string_view text)
             ::pollfd writable{file, POLLOUT, 0};
             ::poll(&writable, 1, -1);
         } else if (errno != EINTR) {
-            return false;
+            return errno;
         }
     }
-    return true;
+    return 0;
 }
 
 } // namespace
@@ -89,6 +89,12 @@ public:
         idle_.wait_until(lock, since + patience, [&] { return is_idle(); });
     }
 
+    int fault() const
+    {
+        const std::lock_guard lock{mutex_};
+        return fault_;
+    }
+
 private:
     using clock = std::chrono::steady_clock;
 
@@ -100,7 +106,7 @@ private:
     // Lines that were dropped are told without another line, unless nothing can be written.
     [[nodiscard]] bool is_idle() const
     {
-        return !writes_ && lines_.empty() && (dropped_ == 0 || broken_);
+        return !writes_ && lines_.empty() && (dropped_ == 0 || fault_ != 0);
     }
 
     void write_first(std::unique_lock<std::mutex>& lock)
@@ -116,13 +122,17 @@ private:
         writes_ = true;
         writes_since_ = clock::now();
         lock.unlock();
-        const bool written =
-            (next.dropped_before == 0 || write_all(file_, dropped_line_(next.dropped_before))) &&
-            write_all(file_, next.line);
+        int fault = 0;
+        if (next.dropped_before != 0) {
+            fault = write_all(file_, dropped_line_(next.dropped_before));
+        }
+        if (fault == 0) {
+            fault = write_all(file_, next.line);
+        }
         lock.lock();
         writes_ = false;
-        broken_ = !written;
-        if (!written) {
+        fault_ = fault;
+        if (fault != 0) {
             dropped_ += next.dropped_before + (next.line.empty() ? 0 : 1);
         }
     }
@@ -135,7 +145,7 @@ private:
     std::size_t size_ = 0;    // of the lines
     std::size_t dropped_ = 0; // after the last of the lines
     bool writes_ = false;
-    bool broken_ = false;
+    int fault_ = 0; // of the last line
     bool closed_ = false;
     clock::time_point writes_since_;
 };
@@ -164,6 +174,11 @@ bool background_writer::idle() const
 void background_writer::flush(std::chrono::milliseconds patience)
 {
     shared_->flush(patience);
+}
+
+int background_writer::fault() const
+{
+    return shared_->fault();
 }
 
 } // namespace colock::cli

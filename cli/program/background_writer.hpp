@@ -37,6 +37,9 @@ public:
     // already.
     void flush(std::chrono::milliseconds patience);
 
+    // Why the last line could not be written: errno. 0: it could.
+    [[nodiscard]] int fault() const;
+
 private:
     class shared;
     std::shared_ptr<shared> shared_; // with the thread, which may be the last to leave

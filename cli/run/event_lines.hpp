@@ -32,6 +32,7 @@ public:
 
     // As those of background_writer.
     void flush(std::chrono::milliseconds patience) { out_.flush(patience); }
+    [[nodiscard]] int fault() const { return out_.fault(); }
 
 private:
     struct tenure {

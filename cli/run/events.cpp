@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -30,6 +31,8 @@ constexpr auto before_the_end = std::chrono::seconds{1};
 // Where there is no terminal: the first line of a wait, and the least time until the next one, which comes later and later.
 constexpr std::chrono::milliseconds first_wait_line = std::chrono::seconds{5};
 constexpr std::chrono::milliseconds second_wait_line = std::chrono::minutes{10};
+constexpr std::chrono::milliseconds next_status =
+    std::chrono::seconds{30}; // servers bear that from all that stand by
 
 std::size_t width()
 {
@@ -131,10 +134,8 @@ std::optional<std::chrono::milliseconds> events::next_look() const noexcept
     if (lines_ || (on_terminal() && !how_.quiet)) {
         return std::chrono::seconds{1};
     }
-    if (manager_) { // no more than the servers can bear from all that stand by
-        return std::chrono::seconds{30};
-    }
-    return how_.quiet || !how_.tells_wait ? std::nullopt : std::optional{next_wait_line_};
+    return manager_ || (!how_.quiet && how_.tells_wait) ? std::optional{next_wait_line_}
+                                                        : std::nullopt;
 }
 
 void events::waits(bool is_try)
@@ -148,6 +149,7 @@ void events::waits(bool is_try)
         lines_->waits();
     }
     if (!is_try) {
+        manager_.status("waiting for " + path_);
         tell("waiting", {{"position", nullptr},
                          {"holder", nullptr},
                          {"holder_node", nullptr},
@@ -173,7 +175,10 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     }
     waiting_as_json(holder, before);
     const auto rest = ": " + place(before, all.size()) + "; held by " + words_on_holder(holder);
-    manager_.status("waiting for " + path_ + rest);
+    if (manager_) {
+        manager_.status("waiting for " + path_ + rest);
+        next_wait_line_ = next_status;
+    }
     if (how_.quiet || !out_) {
         return;
     }
@@ -388,6 +393,10 @@ void events::finish()
         lines_->flush(std::chrono::ceil<std::chrono::milliseconds>(
             std::max(until - std::chrono::steady_clock::now(),
                      std::chrono::steady_clock::duration{std::chrono::milliseconds{50}})));
+    }
+    if (const int fault = out_ && lines_ ? lines_->fault() : 0; fault != 0) {
+        words(std::string{"the events could not all be written: "} + std::strerror(fault));
+        out_->flush(before_the_end);
     }
 }
 

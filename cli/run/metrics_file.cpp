@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -106,6 +107,18 @@ std::string text_in(int file, const std::string& name)
     return text;
 }
 
+// Also what another version of colock has written.
+void check_is_own(std::string_view text, const std::string& name)
+{
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        if (!line.empty() && !line.starts_with('#') && !line.starts_with("colock_")) {
+            throw name + " has lines that colock has not written; give --metrics a file of its own";
+        }
+    }
+}
+
 // Whoever has the lock on the file that has this name now may replace it. False when another file has the name meanwhile.
 bool claim(int file, const std::string& name)
 {
@@ -162,7 +175,9 @@ void update_metrics(const std::string& name, const std::vector<metric_change>& c
         if (!claim(file, name)) {
             continue;
         }
-        auto values = values_in(text_in(file, name));
+        const auto text = text_in(file, name);
+        check_is_own(text, name);
+        auto values = values_in(text);
         for (const auto& each : changes) {
             auto& value = values[each.series];
             value = each.adds ? value + each.value : each.value;

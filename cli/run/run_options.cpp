@@ -242,6 +242,11 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
         if (options.report.quiet && options.report.verbose) {
             throw failure{usage, "--quiet and --verbose contradict each other; give one"};
         }
+        if (const auto& file = options.report.metrics; !file.empty() && !file.ends_with(".prom")) {
+            throw failure{usage, "--metrics is " + printable(file) +
+                                     ", which the collector does not read; give a file of its own "
+                                     "whose name ends in .prom"};
+        }
         return run();
     } catch (...) {
         if (!options.report.json && options.report.events < 0) {

@@ -271,8 +271,7 @@ private:
             {.op = zk::opcode::create, .path = probe, .mode = create_mode::ephemeral, .acl = acl_},
             read_list(probe)};
         calls.insert(calls.begin(), before);
-        calls.insert(calls.end(), {keep(), read_list(keeper()), read_list(path_)});
-        send(std::move(calls), [this](replies& r) { checked(r); });
+        send(std::move(calls), [this](replies& r) { learned_identity(r); });
     }
 
     // Of the probes of former rounds, too, if no answer to their removal has come; a few at a time, the youngest first.
@@ -291,51 +290,66 @@ private:
         }
     }
 
-    void checked(replies& all)
+    // A root that others can write to gets no keeper: it stays as it was.
+    void learned_identity(replies& all)
     {
-        const auto& before = all[0];
         const auto& probed = all[1];
-        const auto& kept = all.end()[-3];
-        const auto& keepers = all.end()[-2];
-        const auto& after = all.end()[-1];
         const auto unremoved = std::ranges::find(
-            all.begin() + 3, all.end() - 3, error_code{zookeeper_errc::no_auth}, &zk::reply::error);
+            all.begin() + 3, all.end(), error_code{zookeeper_errc::no_auth}, &zk::reply::error);
+        before_ = std::move(all[0]);
         own_ = std::move(all[2]);
-        if (after.error == zookeeper_errc::no_node) {
-            // It is not there. Then the refusal to create it counts, if there was one.
-            creation_.error == zookeeper_errc::no_auth ? fail(creation_) : disturbed(after);
-        } else if (after.error) {
-            fail(after);
-        } else if (before.error || before.stat.czxid != after.stat.czxid ||
-                   before.stat.aversion != after.stat.aversion) {
-            disturbed(zookeeper_errc::node_exists,
-                      about("others change this node or its access control list"));
+        if (before_.error == zookeeper_errc::no_node) {
+            vanished(before_);
+        } else if (before_.error) {
+            fail(before_);
         } else if (probed.error && probed.error != zookeeper_errc::node_exists) {
             fail(probed);
-        } else if (kept.error && kept.error != zookeeper_errc::node_exists) {
-            fail(kept);
         } else if (probed.error || own_.error) {
             disturbed(probed.error ? probed : own_);
         } else if (own_.stat.czxid != probed.stat.czxid) {
             disturbed(zookeeper_errc::node_exists,
                       about("others replace the node by which this client learns its identity"));
-        } else if (keepers.error) {
-            disturbed(keepers);
-        } else if (const auto open = protocol::entry_for_others(after.acl, own_.acl)) {
+        } else if (const auto open = protocol::entry_for_others(before_.acl, own_.acl)) {
             expose(path_, *open);
         } else if (const auto everybody = protocol::entry_for_everybody(own_.acl)) {
             expose(path_, *everybody); // such a list was refused, so no server should show it
+        } else if (unremoved != all.end()) {
+            fail(*unremoved); // each call would leave a probe
+        } else {
+            send({keep(), read_list(keeper()), read_list(path_)},
+                 [this](replies& r) { checked(r[0], r[1], r[2]); });
+        }
+    }
+
+    void checked(const zk::reply& kept, const zk::reply& keepers, const zk::reply& after)
+    {
+        if (after.error == zookeeper_errc::no_node) {
+            vanished(after);
+        } else if (after.error) {
+            fail(after);
+        } else if (before_.stat.czxid != after.stat.czxid ||
+                   before_.stat.aversion != after.stat.aversion) {
+            disturbed(zookeeper_errc::node_exists,
+                      about("others change this node or its access control list"));
+        } else if (kept.error && kept.error != zookeeper_errc::node_exists) {
+            fail(kept);
+        } else if (keepers.error) {
+            disturbed(keepers);
         } else if (const auto theirs = protocol::entry_for_others(keepers.acl, own_.acl)) {
             expose(keeper(), *theirs); // who may have made it so that it does not stay
         } else if (keepers.stat.ephemeral_owner != 0) {
             refuse(errc::unprotected, keeper() + " is ephemeral, or has a time to live; delete it");
-        } else if (unremoved != all.end() - 3) {
-            fail(*unremoved); // each call would leave a probe
         } else if (after.stat.aversion != 0) {
             replace_keeper();
         } else {
             finish({});
         }
+    }
+
+    // The root is not there. Then the refusal to create it counts, if there was one.
+    void vanished(const zk::reply& look)
+    {
+        creation_.error == zookeeper_errc::no_auth ? fail(creation_) : disturbed(look);
     }
 
     // ---- what is below a list that was replaced
@@ -490,6 +504,7 @@ private:
     pauses pace_;
 
     zk::reply creation_;              // what came of creating the root
+    zk::reply before_;                // the root's list, before the keeper is made
     zk::reply own_;                   // the list that this client's nodes get
     std::vector<std::string> probes_; // that may still be there
 

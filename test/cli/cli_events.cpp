@@ -237,6 +237,10 @@ BOOST_AUTO_TEST_CASE(an_open_file_is_for_colock_alone)
         BOOST_TEST(has(r.err, "--events"), r.err);
     }
     BOOST_TEST(run({"--json", "--events", file}, {"true"}).status == 125);
+
+    const auto full = run({"--events", "/dev/full"}, {"sh", "-c", "exit 3"});
+    BOOST_TEST(full.status == 3);
+    BOOST_TEST(has(full.err, "the events could not all be written: No space left"), full.err);
 }
 
 // A pipe that is full, and that nobody reads: the command starts, and all ends, as if nobody were told.

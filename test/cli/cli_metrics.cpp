@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(what_happens_is_added_to_the_file)
 {
     BOOST_TEST(measured({}, "exit 0").status == 0);
     BOOST_TEST(measured({}, "exit 3").status == 3);
-    BOOST_TEST(measured({"--once-per", "1h@59m"}, "exit 0").status == 0);
-    BOOST_TEST(measured({"--once-per", "1h@59m"}, "exit 0").status == 0);
+    BOOST_TEST(measured({"--once-per", "1000d"}, "exit 0").status == 0);
+    BOOST_TEST(measured({"--once-per", "1000d"}, "exit 0").status == 0);
     colock_process holder{servers, with({}, holding())};
     BOOST_REQUIRE(runs());
     BOOST_TEST(measured({"--try"}, "exit 0").status == 123);
@@ -128,17 +128,31 @@ BOOST_AUTO_TEST_CASE(many_processes_share_a_file)
     BOOST_TEST(outcomes("succeeded") == number);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_of_somebody_else_stays_as_it_is)
+{
+    for (const std::string text : {"127.0.0.1 localhost\n", "node_other{a=\"b\"} 5\n"}) {
+        std::ofstream{file} << text;
+        const auto r = measured({}, "exit 4");
+        BOOST_TEST(r.status == 4);
+        BOOST_TEST(has(r.err, "give --metrics a file of its own"), r.err);
+        BOOST_TEST(file_text(file) == text);
+    }
+    file = files.path() + "/hosts";
+    const auto r = measured({}, "exit 4");
+    BOOST_TEST(r.status == 125);
+    BOOST_TEST(has(r.err, "ends in .prom"), r.err);
+    BOOST_TEST(::access(file.c_str(), F_OK) == -1);
+}
+
 BOOST_AUTO_TEST_CASE(other_paths_stay_and_what_is_no_metric_goes)
 {
-    std::ofstream{file} << "colock_run_losses_total{path=\"/other \\\"lock\\\"\"} 7\njunk\n"
-                           "colock_run_losses_total{path=\"/bad\"} many\nelse{path=\"/x\"} 1\n";
+    std::ofstream{file} << "colock_run_losses_total{path=\"/other \\\"lock\\\"\"} 7\n"
+                           "colock_run_losses_total{path=\"/bad\"} many\n";
     ::chmod(file.c_str(), 0640);
     BOOST_TEST(measured({}, "exit 0").status == 0);
     const auto text = file_text(file);
     BOOST_TEST(has(text, "colock_run_losses_total{path=\"/other \\\"lock\\\"\"} 7\n"), text);
-    BOOST_TEST(!has(text, "junk"));
     BOOST_TEST(!has(text, "/bad"));
-    BOOST_TEST(!has(text, "else"));
     struct stat about {};
     BOOST_REQUIRE(::stat(file.c_str(), &about) == 0);
     BOOST_TEST((about.st_mode & 0777) == 0640u);
@@ -158,7 +172,9 @@ BOOST_AUTO_TEST_CASE(a_path_with_odd_characters_is_a_label)
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said_and_changes_no_status)
 {
-    for (const auto& bad : {files.path() + "/none/colock.prom", files.path()}) {
+    const auto directory = files.path() + "/directory.prom";
+    BOOST_REQUIRE(::mkdir(directory.c_str(), 0755) == 0);
+    for (const auto& bad : {files.path() + "/none/colock.prom", directory}) {
         file = bad;
         const auto r = measured({}, "exit 4");
         BOOST_TEST(r.status == 4);

@@ -96,6 +96,8 @@ BOOST_AUTO_TEST_CASE(the_manager_hears_when_the_command_runs_and_not_before)
         colock_process p{servers,
                          s.with({"--notify"}, {"sh", "-c", "echo \"[$NOTIFY_SOCKET]\"; exit 3"}),
                          {"NOTIFY_SOCKET=" + address, "WATCHDOG_USEC=200000"}};
+        const auto waits = "STATUS=waiting for " + s.path;
+        BOOST_TEST(has(manager.next_with(waits), waits));
         // While it waits, it is alive.
         for (int i = 0; i != 3; ++i) {
             BOOST_TEST(manager.next_with("WATCHDOG=1") == "WATCHDOG=1");

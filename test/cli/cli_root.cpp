@@ -90,6 +90,20 @@ BOOST_AUTO_TEST_CASE(doctor_finds_no_fault_with_a_root)
     BOOST_TEST(!has(after.out, "warning  access"), after.out);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_list_hides_is_a_number_among_the_metrics)
+{
+    stranger.create(root);
+    path = root + "/hidden";
+    colock_process holder{servers, with({"--auth", auth("admin"), "--acl", "creator"}, holding())};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(run_colock(servers, {"ls", "-r", root}).status == 122);
+    const auto r = run_colock(servers, {"ls", "-r", "--prometheus", root});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(has(r.out, "colock_unlisted_nodes 1\n"), r.out);
+    enough();
+    BOOST_TEST(holder.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_is_open_is_refused_and_can_be_taken_over)
 {
     stranger.create(root);
@@ -126,7 +140,7 @@ BOOST_AUTO_TEST_CASE(the_record_of_a_job_has_the_list_of_the_root)
 {
     BOOST_TEST(make({"--allow-auth", auth("orders"), "--allow-auth", auth("stock")}).status == 0);
     for (const std::string who : {"orders", "stock"}) {
-        const auto r = run({"--auth", auth(who), "--acl", "parent", "--once-per", "1h@59m"},
+        const auto r = run({"--auth", auth(who), "--acl", "parent", "--once-per", "1000d"},
                            {"sh", "-c", "echo x >>" + files.path() + "/runs-of-the-job"});
         BOOST_TEST(r.status == 0, r.err);
     }

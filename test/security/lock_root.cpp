@@ -91,6 +91,7 @@ BOOST_FIXTURE_TEST_CASE(one_that_exists_and_is_open_is_refused_with_the_entry, s
     const auto path = root + "/locks";
     admin.create(path);
     BOOST_TEST(ensure(path) == errc::unprotected);
+    BOOST_TEST(admin.children(path).empty());
     BOOST_TEST(says(path));
     BOOST_TEST(says("world:anyone may READ, WRITE, CREATE, DELETE, ADMIN"));
     BOOST_TEST(says("async_set_acl"));
