@@ -211,19 +211,19 @@ by=hand_off/G4_some_only_try:G \
 
 by=permits_model/G1_G2_G4_undisturbed:G1 \
     plant "one permit too many" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function decide 's/if \(!fits\(\)\)/if (!fits() \&\& *attempt_.leases > limit_)/')"
+    "$(in_function go_on 's/else if \(fits\(\)\)/else if (fits() || *attempt_.leases <= limit_)/')"
 by=permits_model/G1_G2_G4_undisturbed:G1 \
     plant "list older than the grant" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function listed 's/ && attempt_.has_queue//')"
+    "$(in_function listed 's/ && \(at_ != step::queueing_up \|\| a.has_queue\)//')"
 by=permits_model/G1_others_have_another_number:G1 \
     plant "another maximum ignored" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function answered 's/a.maximum && a.maximum != options_.permits/false/')"
 by=permits_model/G1_clients_have_different_numbers:G1 \
     plant "does not compare with those who have queued up meanwhile" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function decide 's/!now_.compared && !std::exchange\(attempt_.has_asked, true\)/false/')"
+    "$(in_function go_on 's/!now_.compared && a.leases_in != directory::unreadable/false/')"
 by=permits/without_a_directory_it_is_made_and_then_compared:check \
     plant "compared without a directory" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function answered 's/else if \(absent\)/else if (false)/')"
+    "$(in_function maximum_read 's/ec == zookeeper_errc::no_node \? directory::absent/false ? directory::absent/')"
 by=permits_model/G3_one_cancels_at_any_moment:G3 \
     plant "cancelled with the queue" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function end 's/!attempt_.has_queue/true/')"
@@ -248,21 +248,21 @@ by=permits_model/G2_G4_a_place_in_the_queue_is_deleted_by_somebody:G4 \
 by=permits_model/G3_expiry_is_an_error:contract \
     plant "expiry is no failure" lib/recipes/semaphore/acquisition.cpp \
     "$(in_function queue_lost 's/!options_.rejoin_on_expiry/false/')"
-by=permits_model/G4_the_directory_is_missing_and_may_vanish_again:G4 \
+by=permits_model/G4_the_directory_is_missing_and_may_vanish_again:check \
     plant "directory not made" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function created 's/absent && in_queue/false/')"
+    "$(in_function go_on 's/a.leases_in == directory::absent/false/')"
 by=permits_model/G1_G2_G4_undisturbed:G4 \
     plant "waits without a watch" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function decide 's/kind::list_and_watch/kind::list/')"
+    "$(in_function go_on 's/kind::list_and_watch/kind::list/')"
 by=permits_model/G1_G4_the_limit_rises:G4 \
     plant "limit read once" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function read_limit 's/options_.permits \?/(options_.permits || at_ == step::waiting) ?/')"
+    "$(in_function count_again 's/attempt_.limit_version.reset\(\);//')"
 by=permits_model/G1_G4_the_limit_falls:G1 \
     plant "permits of another limit" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function decide 's/.number = limit_version_/.number = -1/')"
+    "$(in_function create 's/.number = attempt_.limit_version.value_or\(0\)/.number = -1/')"
 by=permits_model/try_beside_one_who_waits:contract \
     plant "a try waits" lib/recipes/semaphore/acquisition.cpp \
-    "$(in_function listed 's/else if \(options_.try_only\)/else if (false)/')"
+    "$(in_function go_on 's/else if \(options_.try_only\)/else if (false)/')"
 
 # ---- the lock without a queue
 

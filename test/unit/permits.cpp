@@ -328,8 +328,7 @@ BOOST_AUTO_TEST_CASE(there_is_no_directory)
     q.queue_locked();
     q.not_listed(no_node);
     BOOST_TEST(q.limit_read('\0') == "list and watch");
-    BOOST_TEST(q.not_listed(no_node) == "pause");
-    BOOST_TEST(q.paused() == "make directory");
+    BOOST_TEST(q.not_listed(no_node) == "make directory");
     BOOST_TEST(q.directory_made(zookeeper_errc::node_exists) == "pause");
     BOOST_TEST(q.paused() == "ask others");
     q.maximum_read("");
@@ -433,7 +432,16 @@ BOOST_AUTO_TEST_CASE(cancelled_while_permits_are_created)
     play r;
     r.counted(0);
     r.cancel();
+    BOOST_TEST(r.not_created(no_node) == "unlock queue");
+    BOOST_TEST(r.queue_unlocked() == "cancelled, gone");
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_while_the_directory_is_made)
+{
+    play r;
+    r.counted(0);
     BOOST_TEST(r.not_created(no_node) == "make directory");
+    BOOST_TEST(r.cancel() == "cut short");
     BOOST_TEST(r.directory_made() == "remove directory, unlock queue");
     BOOST_TEST(r.queue_unlocked() == "cancelled, gone");
 }

@@ -60,7 +60,9 @@ void acquisition::queue_locked(const error_code& ec, bool granted, commands& out
 void acquisition::maximum_read(const error_code& ec, const std::string& data, std::int32_t,
                                commands& out)
 {
-    attempt_.read = ec;
+    attempt_.leases_in = !ec                             ? directory::read
+                         : ec == zookeeper_errc::no_node ? directory::absent
+                                                         : directory::unreadable;
     attempt_.maximum = maximum_in(data);
     answered(out);
 }
@@ -82,20 +84,15 @@ void acquisition::answered(commands& out)
     if (a.maximum && a.maximum != options_.permits) {
         return disagree(out);
     }
-    const auto read = std::exchange(a.read, std::nullopt);
-    const bool absent = read == zookeeper_errc::no_node;
-    if (read && !*read) {
+    if (a.leases_in == directory::read) {
+        a.leases_in = directory::there;
         out.push_back({kind::agreed});
         now_.compared = true;
     }
-    a.has_asked |= read && *read && !absent; // it cannot be read
-    if (!a.has_queue) {
-        end({kind::busy}, out);
-    } else if (absent) {
-        make_directory(out); // and looks again: others may come before it is there
-    } else {
-        at_ == step::comparing ? count_again(out) : read_limit(out);
+    if (at_ != step::queueing_up) {
+        count_again();
     }
+    a.has_queue ? go_on({}, out) : end({kind::busy}, out);
 }
 
 // Others have written another number into the directory. While they have permits they are right. Else the directory is made anew,
@@ -104,58 +101,86 @@ void acquisition::disagree(commands& out)
 {
     auto& a = attempt_;
     if (a.has_queue && !a.leases) {
-        count_again(out); // and asks again after the listing
-    } else if (!a.has_queue || *a.leases != 0 || std::exchange(a.has_replaced, true)) {
-        fail(errc::conflicting_maximum, out, *a.maximum);
+        a.leases_in = directory::there; // counts, and asks again
+        return go_on({}, out);
+    }
+    if (!a.has_queue || *a.leases != 0 || std::exchange(a.has_replaced, true)) {
+        return fail(errc::conflicting_maximum, out, *a.maximum);
+    }
+    if (!now_.queue_lost) {
+        out.push_back({kind::remove_directory});
+    }
+    a.leases_in = directory::absent;
+    go_on({}, out);
+}
+
+// ---- 4. takes: what it lacks
+
+// Asks for the first thing that is missing. Others may come before a directory is there, and see nothing of the semaphore: so
+// one that was made is compared.
+void acquisition::go_on(const error_code& ec, commands& out)
+{
+    auto& a = attempt_;
+    if (ends(ec, out)) {
+        return;
+    }
+    if (now_.queue_lost) {
+        queue_lost(out);
+    } else if (a.leases_in == directory::absent) {
+        ask(step::asking, kind::make_directory, out);
+    } else if (a.leases_in == directory::made) {
+        at_ = step::asking;
+        ask_others(out);
+    } else if (!options_.permits && !a.limit_version) {
+        ask(step::asking, kind::read_limit, out);
+    } else if (!a.leases) {
+        ask(step::asking, kind::list, out);
+    } else if (!now_.compared && a.leases_in != directory::unreadable) {
+        at_ = step::asking;
+        ask_others(out);
+    } else if (fits()) {
+        create(out);
+    } else if (!std::exchange(a.is_watched, true)) { // it may have changed before it is watched
+        ask(step::asking, kind::list_and_watch, out);
+    } else if (options_.try_only) {
+        remove_unused_directory(out);
+        release_queue(out);
+        finish({kind::busy}, out);
     } else {
-        if (!now_.queue_lost) {
-            out.push_back({kind::remove_directory});
-        }
-        make_directory(out);
+        ask(step::waiting, kind::wait_for_change, out);
     }
 }
 
-// Only with the queue's lock: who has it may have compared the directory that is there.
-void acquisition::make_directory(commands& out)
+void acquisition::count_again() noexcept
 {
-    now_.queue_lost ? queue_lost(out) : ask(step::making_directory, kind::make_directory, out);
+    attempt_.leases.reset();
+    attempt_.limit_version.reset();
+    attempt_.is_watched = false;
 }
 
-// ---- pauses
+void acquisition::queue_lost(commands& out)
+{
+    if (!options_.rejoin_on_expiry && now_.queue_lost == errc::session_expired) {
+        return fail(now_.queue_lost, out);
+    }
+    release_queue(out);
+    pause(out);
+}
 
-void acquisition::pause(step next, commands& out)
+void acquisition::pause(commands& out)
 {
     own_guid_.next(); // what was created in vain may be seen for a while
+    count_again();
     if (!ends(now_.unavailable, out)) {
-        ask(next, kind::pause, out);
+        ask(step::pausing, kind::pause, out);
     }
 }
 
 void acquisition::paused(commands& out)
 {
-    const bool pauses = at_ >= step::pausing_before_comparing && at_ <= step::pausing_before_queue;
-    if (!pauses || ends({}, out)) {
-        return;
+    if (at_ == step::pausing && !ends({}, out)) {
+        attempt_.has_queue ? go_on({}, out) : queue_up(out);
     }
-    switch (at_) {
-    case step::pausing_before_queue: return queue_up(out);
-    case step::pausing_before_directory: return make_directory(out);
-    case step::pausing_before_comparing: at_ = step::comparing; return ask_others(out);
-    default: return count_again(out);
-    }
-}
-
-// ---- 4. takes: counts
-
-void acquisition::count_again(commands& out)
-{
-    attempt_.leases.reset();
-    read_limit(out);
-}
-
-void acquisition::read_limit(commands& out)
-{
-    options_.permits ? go_on(out) : ask(step::reading_limit, kind::read_limit, out);
 }
 
 void acquisition::limit_read(const error_code& ec, const std::string& data, std::int32_t version,
@@ -169,76 +194,32 @@ void acquisition::limit_read(const error_code& ec, const std::string& data, std:
         return fail(errc::invalid_counter, out, static_cast<std::int64_t>(data.size()));
     }
     limit_ = *number;
-    limit_version_ = version;
-    at_ == step::looking ? look(out) : go_on(out);
-}
-
-void acquisition::go_on(commands& out)
-{
-    if (now_.queue_lost) {
-        queue_lost(out);
-    } else {
-        attempt_.leases ? decide(out) : ask(step::counting, kind::list, out);
-    }
-}
-
-void acquisition::queue_lost(commands& out)
-{
-    if (!options_.rejoin_on_expiry && now_.queue_lost == errc::session_expired) {
-        return fail(now_.queue_lost, out);
-    }
-    release_queue(out);
-    pause(step::pausing_before_queue, out);
+    attempt_.limit_version = version;
+    at_ == step::looking ? look(out) : go_on({}, out);
 }
 
 // There may be no directory yet, and then there are no leases.
 void acquisition::listed(const error_code& ec, const names& children, commands& out)
 {
+    auto& a = attempt_;
     const bool absent = ec == zookeeper_errc::no_node;
     const auto failure = absent ? error_code{} : ec;
-    if (at_ == step::queueing_up) {
-        if (!failure && attempt_.has_queue) {
-            attempt_.leases = leases_among(children);
-        }
-        return answered(out);
-    }
     if (at_ == step::recovering) {
         return recover(failure, children, out);
     }
-    if (ends(failure, out)) {
-        return;
+    if (!failure && (at_ != step::queueing_up || a.has_queue)) {
+        a.leases = leases_among(children);
     }
-    if (at_ == step::watching && absent) { // to wait for a higher limit there has to be one
-        return pause(step::pausing_before_directory, out);
-    }
-    attempt_.leases = leases_among(children);
-    if (at_ == step::looking) {
+    if (at_ == step::queueing_up) {
+        answered(out);
+    } else if (at_ != step::looking) {
+        if (absent && a.is_watched) { // to wait for a higher limit there has to be one
+            a.leases_in = directory::absent;
+        }
+        go_on(failure, out);
+    } else if (!ends(failure, out)) {
         options_.permits ? look(out) : out.push_back({kind::read_limit});
-    } else if (at_ == step::counting) {
-        decide(out);
-    } else if (fits()) {
-        go_on(out);
-    } else if (options_.try_only) {
-        remove_unused_directory(out);
-        release_queue(out);
-        finish({kind::busy}, out);
-    } else {
-        ask(step::waiting, kind::wait_for_change, out);
     }
-}
-
-void acquisition::decide(commands& out)
-{
-    if (!now_.compared && !std::exchange(attempt_.has_asked, true)) {
-        at_ = step::comparing;
-        return ask_others(out);
-    }
-    if (!fits()) { // what was counted may have changed before it is watched
-        return ask(step::watching, kind::list_and_watch, out);
-    }
-    at_ = step::creating;
-    attempt_.creating_session = now_.session;
-    out.push_back({.type = kind::create, .name = prefix(), .number = limit_version_});
 }
 
 // ---- 4. takes: waits
@@ -246,15 +227,28 @@ void acquisition::decide(commands& out)
 // While the acquisition has the queue's lock there can only be fewer leases than before. Else the watch may fire without end.
 void acquisition::changed(commands& out)
 {
-    if (at_ != step::waiting || ends({}, out)) {
+    if (at_ != step::waiting) {
         return;
     }
     const auto before = std::exchange(attempt_.before, attempt_.leases);
     const bool progressed = !before || *attempt_.leases < *before;
-    progressed ? count_again(out) : ask(step::pausing_before_count, kind::pause_after_event, out);
+    count_again();
+    if (progressed) {
+        go_on({}, out);
+    } else if (!ends({}, out)) {
+        ask(step::pausing, kind::pause_after_event, out);
+    }
 }
 
 // ---- 4. takes: creates
+
+void acquisition::create(commands& out)
+{
+    at_ = step::creating;
+    attempt_.creating_session = now_.session;
+    out.push_back(
+        {.type = kind::create, .name = prefix(), .number = attempt_.limit_version.value_or(0)});
+}
 
 void acquisition::created(const error_code& ec, const names& leases, bool in_queue, commands& out)
 {
@@ -264,11 +258,12 @@ void acquisition::created(const error_code& ec, const names& leases, bool in_que
     } else if (outcome_unknown(ec)) {
         ask(step::recovering, kind::list, out);
     } else if (absent && in_queue) {
-        make_directory(out);
+        attempt_.leases_in = directory::absent;
+        go_on({}, out);
     } else if (absent || ec == zookeeper_errc::bad_version || is_retryable(ec)) {
         // Without its node in the queue the lock is lost: that shows after the pause. Another version: there are more
         // permits now, or fewer.
-        pause(step::pausing_before_count, out);
+        pause(out);
     } else {
         fail(ec, out);
     }
@@ -288,17 +283,18 @@ void acquisition::recover(const error_code& ec, const names& children, commands&
                 return name.starts_with(own) && detail::is_appended_number(name.substr(own.size()));
             });
     }
-    made.empty() ? pause(step::pausing_before_count, out) : grant(std::move(made), out);
+    made.empty() ? pause(out) : grant(std::move(made), out);
 }
 
 void acquisition::directory_made(const error_code& ec, commands& out)
 {
     // If it is not known whether the directory is there, the next request shows it.
     const bool may_be_there =
-        ec == zookeeper_errc::node_exists || outcome_unknown(ec) || is_retryable(ec);
+        !ec || ec == zookeeper_errc::node_exists || outcome_unknown(ec) || is_retryable(ec);
     made_directory_ |= !ec;
-    if (!ends(may_be_there ? error_code{} : ec, out)) {
-        pause(step::pausing_before_comparing, out);
+    attempt_.leases_in = directory::made;
+    if (!ends(may_be_there ? now_.unavailable : ec, out)) {
+        ask(step::pausing, kind::pause, out);
     }
 }
 

@@ -154,7 +154,10 @@ public:
 
     [[nodiscard]] bool is_gone() const noexcept { return at_ == step::gone; }
     // For people: how many permits are taken, as they were counted last, and of how many.
-    [[nodiscard]] std::optional<std::int64_t> taken() const noexcept { return attempt_.leases; }
+    [[nodiscard]] std::optional<std::int64_t> taken() const noexcept
+    {
+        return attempt_.leases ? attempt_.leases : attempt_.before;
+    }
     [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
 
     // Equal for equal states; for the walk over all of them.
@@ -167,39 +170,35 @@ private:
         looking,
         queueing_up, // until the lock, and the reads sent with it, are answered
         // With the queue's lock:
-        reading_limit,
-        counting,
-        watching, // counts again, and sets a watch
+        asking, // for the next thing that it has to know, or that has to be there
         waiting,
-        making_directory, // there was none
-        comparing,        // with what others have written, when it is there
-        pausing_before_comparing,
-        pausing_before_count,     // something was in vain
-        pausing_before_directory, // there is none to be watched
-        pausing_before_queue,     // without the lock, which was lost
+        pausing, // something was in vain; perhaps the lock is lost
         // From here on it is too late to leave: the answer tells whether there are permits to be given back.
         creating,
         recovering, // the create's outcome is unknown: a listing tells
         giving_back,
         gone,
     };
+    // Of the leases. One that was made is to be compared with what others have written; one that was read agrees with it, unless
+    // that is another number.
+    enum class directory : std::uint8_t { there, absent, made, read, unreadable };
 
     // What its caller knows, and wants.
     enum class caller : std::uint8_t { waits, leaves, has_outcome };
 
-    // Begins anew each time that the acquisition queues up.
+    // What is known with the queue's lock. Begins anew each time that the acquisition queues up.
     struct attempt {
-        unsigned unanswered = 0;   // of the lock, and of the reads sent with it
-        bool has_asked = false;    // for what others have written, with the queue's lock
-        bool has_replaced = false; // the directory with their number
-        error_code refused = {};   // why the queue's lock cannot be had, or is of no use
-        // Whether others' number could be read, while it is compared; and that number, if they have written one.
-        std::optional<error_code> read = {};
-        std::optional<std::int64_t> maximum = {};
+        unsigned unanswered = 0; // of the lock, and of the reads sent with it
         bool has_queue = false;
-        std::optional<std::int64_t> leases = {}; // as they were counted
-        std::optional<std::int64_t> before = {}; // leases at the last wait but one
-        std::int64_t creating_session = 0;       // in which leases are being created
+        bool has_replaced = false; // the directory with others' number
+        bool is_watched = false;   // what was counted
+        directory leases_in = directory::there;
+        error_code refused = {}; // why the queue's lock cannot be had, or is of no use
+        std::optional<std::int64_t> maximum = {};       // that others have written
+        std::optional<std::int32_t> limit_version = {}; // of the counter, when it was read
+        std::optional<std::int64_t> leases = {};        // as they were counted
+        std::optional<std::int64_t> before = {};        // leases at the last wait
+        std::int64_t creating_session = 0;              // in which leases are being created
 
         friend std::strong_ordering operator<=>(const attempt&, const attempt&) = default;
     };
@@ -215,15 +214,13 @@ private:
     void ask_others(commands& out);
     void answered(commands& out);
     void disagree(commands& out);
-    void make_directory(commands& out);
-    void count_again(commands& out);
-    void read_limit(commands& out);
-    void go_on(commands& out); // as long as the queue's lock is held
+    void go_on(const error_code& ec, commands& out);
+    void count_again() noexcept;
     void queue_lost(commands& out);
-    void decide(commands& out);
+    void create(commands& out);
     void recover(const error_code& ec, const names& children, commands& out);
     void grant(names leases, commands& out);
-    void pause(step next, commands& out);
+    void pause(commands& out);
     [[nodiscard]] bool ends(error_code ec, commands& out);
     void fail(const error_code& why, commands& out, std::int64_t number = 0)
     {
@@ -248,7 +245,6 @@ private:
     settings options_;
     guid own_guid_; // in the names of the leases; another one after each create that was in vain
     std::int64_t limit_; // how many permits there are; as it was last read, where a counter says so
-    std::int32_t limit_version_ = 0; // of the counter then
     surroundings now_ = {};
     step at_ = step::beginning;
     attempt attempt_ = {};

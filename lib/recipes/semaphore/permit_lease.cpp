@@ -12,7 +12,7 @@ namespace colock::detail {
 
 permit_lease::permit_lease(std::shared_ptr<const semaphore_state> of,
                            const std::vector<std::string>& nodes)
-    : of_{std::move(of)}, lease_{core(), of_->of.options.safety_margin}
+    : strand_object{of->of.core}, of_{std::move(of)}, lease_{*core_, of_->of.options.safety_margin}
 {
     for (const auto& each : nodes) {
         nodes_.emplace(each, node{nodes_.size()});
@@ -24,9 +24,9 @@ void permit_lease::begin()
 {
     const auto self = shared_from_this();
     lease_.begin(self);
-    core().add(self);
+    core_->add(self);
     update_heartbeat_need();
-    core().schedule_own_watch(*this);
+    core_->schedule_own_watch(*this);
 }
 
 permit_lease::node* permit_lease::holding(const std::string& path)
@@ -55,13 +55,13 @@ void permit_lease::expired()
     const auto self = shared_from_this();
     // They go with the session. A leader that was deposed and does not know it may say that a session has ended which
     // lives on for a while, so this does not confirm a release.
+    lose(errc::session_expired);
     for (auto at = nodes_.begin(); at != nodes_.end();) {
         const auto& each = (at++)->second; // which goes with its removal
         if (each.removal != nullptr) {
-            core().abandon(*each.removal, errc::session_expired);
+            core_->abandon(*each.removal, errc::session_expired);
         }
     }
-    lose(errc::session_expired);
     nodes_.clear();
     end();
 }
@@ -90,44 +90,30 @@ void permit_lease::discarded() noexcept
 void permit_lease::own_watch_due()
 {
     for (const auto& [path, each] : nodes_) {
-        watch(path);
+        look(path);
     }
 }
 
-void permit_lease::watch(const std::string& path)
+void permit_lease::look(const std::string& path)
 {
     if (holding(path) == nullptr) {
         return;
     }
-    const auto state = std::make_shared<watch_state>(of_->of.core, zk::opcode::get, path);
-    auto read = make_request({.op = zk::opcode::get, .path = path, .watch = true}, on_loss::repeat,
-                             [self = shared_from_this(), state, path](zk::reply&& r) {
-                                 self->looked(path, *state, r.error, r.stat);
-                             });
-    read->subscriber = state.get();
-    core().submit(std::move(read));
-}
-
-void permit_lease::looked(const std::string& path, watch_state& watch, const error_code& ec,
-                          const node_stat& found)
-{
-    auto* const held = holding(path);
-    if (!ec) {
-        watch.begin(found);
-        const auto handle = watch.make_handle(); // forgotten, where nobody wants it any more
-        if (held != nullptr) {
-            held->watch = handle;
-            watch.wait(function_operation<error_code, watch_event>::make(
-                of_->of.core, nullptr,
-                [weak = weak_from_this()](const error_code& failed, const watch_event& event) {
-                    if (const auto self = weak.lock(); self && !failed) {
-                        self->changed(event);
-                    }
-                }));
-        }
-    } else if (held != nullptr && ec == zookeeper_errc::no_node) {
-        lose(errc::node_deleted);
-    }
+    client_->async_watch(
+        path, on_strand<watched<get_result>>([this, path](const error_code& ec, auto&& found) {
+            auto* const held = holding(path);
+            if (held != nullptr && ec == zookeeper_errc::no_node) {
+                lose(errc::node_deleted);
+            } else if (held != nullptr && !ec) {
+                held->changes = std::move(found.changes);
+                held->changes.async_wait(on_strand<watch_event>(
+                    [this](const error_code& failed, const watch_event& event) {
+                        if (!failed) {
+                            changed(event);
+                        }
+                    }));
+            }
+        }));
 }
 
 void permit_lease::changed(const watch_event& event)
@@ -138,8 +124,8 @@ void permit_lease::changed(const watch_event& event)
     if (event.type == watch_event_type::deleted) {
         lose(errc::node_deleted);
     } else {
-        pace_.after_event(core(),
-                          [self = shared_from_this(), path = event.path] { self->watch(path); });
+        pace_.after_event(*core_,
+                          [self = shared_from_this(), path = event.path] { self->look(path); });
     }
 }
 
@@ -147,15 +133,15 @@ void permit_lease::changed(const watch_event& event)
 
 void permit_lease::leave(std::vector<std::string>&& nodes) noexcept
 {
-    if (core().is_inherited()) {
+    if (core_->is_inherited()) {
         return;
     }
     {
         const std::lock_guard lock{mutex_};
         std::ranges::move(nodes, std::back_inserter(left_));
     }
-    if (!core().try_dispatch([self = shared_from_this()] { self->catch_up(); })) {
-        core().catch_up_later();
+    if (!core_->try_dispatch([self = shared_from_this()] { self->catch_up(); })) {
+        core_->catch_up_later();
     }
 }
 
@@ -192,21 +178,21 @@ void permit_lease::release(const std::vector<std::string>& nodes, operation_ptr<
             }
         });
     }
-    if (!why && core().logs(log_level::debug)) {
-        core().add_line(log_level::debug,
+    if (!why && core_->logs(log_level::debug)) {
+        core_->add_line(log_level::debug,
                         "released " + counted_words(nodes.size(), "permit") + " of " + what());
-        core().send_lines();
+        core_->send_lines();
     }
-    const client_core::batch together{core()};
+    const client_core::batch together{*core_};
     for (const auto& path : nodes) {
         auto& each = nodes_.at(path);
         each.leaving = of;
-        each.watch.reset();
+        each.changes = {};
         lease_.end_turn(each.number);
         remove(path, each);
     }
     if (all_left() && !lease_.is_told()) {
-        core().count.locks_released.fetch_add(1, std::memory_order_relaxed);
+        core_->count.locks_released.fetch_add(1, std::memory_order_relaxed);
         end_hold({});
     }
     update_heartbeat_need();
@@ -220,7 +206,7 @@ void permit_lease::remove(const std::string& path, node& of)
                      [self = shared_from_this(), path](zk::reply&& r) { self->removed(path, r); });
     own->of_lock = true;
     of.removal = own.get();
-    core().submit(std::move(own));
+    core_->submit(std::move(own));
 }
 
 void permit_lease::removed(const std::string& path, const zk::reply& r)
@@ -233,7 +219,7 @@ void permit_lease::removed(const std::string& path, const zk::reply& r)
             if (of->op) {
                 of->op->explain(r.error, why);
             }
-            core().log(log_level::error, why);
+            core_->log(log_level::error, why);
         }
     }
     if (--of->left == 0 && of->op) {
@@ -264,7 +250,7 @@ void permit_lease::end()
 {
     if (!std::exchange(over_, true)) {
         update_heartbeat_need();
-        core().remove(*this);
+        core_->remove(*this);
     }
 }
 
@@ -279,47 +265,35 @@ void permit_lease::wait_lost(operation_ptr<error_code, error_code> op, const std
 
 void permit_lease::check()
 {
-    if (over_ || !lease_.lost()) {
-        return;
-    }
-    const auto self = shared_from_this();
-    lose(errc::safe_until_passed);
-    if (is_awaited() && lease_.remaining(boot_clock::now()) <= std::chrono::nanoseconds{0}) {
-        // No server has confirmed these releases in time. They go on in the background.
-        announce_loss();
-        for (const auto& [path, each] : nodes_) {
-            if (each.leaving && each.leaving->op) {
-                answer(*each.leaving, lease_.why());
-            }
-        }
+    if (!over_ && lease_.lost()) {
+        lose(errc::safe_until_passed);
     }
 }
 
 // Whether the client shall tell when the bound passes: there are callers who have to be told then.
 void permit_lease::update_heartbeat_need()
 {
-    const bool held = !lease_.is_told() && !all_left();
-    lease_.ask_for_check(!over_ && (held || is_awaited()));
+    lease_.ask_for_check(!over_ && !lease_.is_told() && (!all_left() || is_awaited()));
 }
 
 void permit_lease::lose(errc why)
 {
     lease_.note_loss(why);
-    if (!over_ && !all_left()) { // else they were released before
-        announce_loss();
-    }
-}
-
-void permit_lease::announce_loss()
-{
-    if (!lease_.begin_telling()) {
+    const bool held = !all_left(); // else they were released before
+    if (over_ || !(held || is_awaited()) || !lease_.begin_telling()) {
         return;
     }
-    update_heartbeat_need();
-    if (!all_left()) { // else they count as released
-        core().count_losses(lease_.why(), 1);
+    const auto self = shared_from_this();
+    if (held) {
+        core_->count_losses(lease_.why(), 1);
         end_hold(lease_.why());
     }
+    for (const auto& [path, each] : nodes_) {
+        if (each.leaving && each.leaving->op) { // the release goes on in the background
+            answer(*each.leaving, lease_.why());
+        }
+    }
+    update_heartbeat_need();
     lease_.tell_waiters(what());
 }
 

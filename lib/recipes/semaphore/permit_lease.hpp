@@ -5,7 +5,7 @@
 #include "recipes/semaphore/semaphore_state.hpp"
 #include "session/core.hpp"
 #include "session/pauses.hpp"
-#include "session/watch_state.hpp"
+#include "session/strand_object.hpp"
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,7 @@
 namespace colock::detail {
 
 // On the strand, except where a function says otherwise. The client keeps it alive until the last node is gone.
-class permit_lease final : public session_listener,
-                           public std::enable_shared_from_this<permit_lease> {
+class permit_lease final : public session_listener, public strand_object<permit_lease> {
 public:
     permit_lease(std::shared_ptr<const semaphore_state> of, const std::vector<std::string>& nodes);
 
@@ -47,8 +46,8 @@ private:
         operation_ptr<error_code> op; // until it has completed
     };
     struct node {
-        std::uint64_t number;             // of the operations that wait for its loss
-        std::shared_ptr<void> watch = {}; // while it is watched
+        std::uint64_t number; // of the operations that wait for its loss
+        watch changes = {};
         std::shared_ptr<departure> leaving = {};
         request* removal = nullptr; // then
     };
@@ -60,10 +59,7 @@ private:
     void catch_up() override;
     void discarded() noexcept override;
 
-    [[nodiscard]] client_core& core() const noexcept { return *of_->of.core; }
-    void watch(const std::string& path);
-    void looked(const std::string& path, watch_state& watch, const error_code& ec,
-                const node_stat& found);
+    void look(const std::string& path);
     void changed(const watch_event& event);
     // Null when it is gone, or is about to go.
     [[nodiscard]] node* holding(const std::string& path);
@@ -74,7 +70,6 @@ private:
     void answer(departure& of, const error_code& ec);
     void update_heartbeat_need();
     void lose(errc why);
-    void announce_loss();
     void end_hold(const error_code& loss) noexcept;
     void end();
 

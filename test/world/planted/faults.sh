@@ -195,13 +195,13 @@ plant "does not wait for permits that are released" lib/recipes/semaphore/permit
 plant "ignores the deadline of a semaphore" lib/recipes/semaphore/permit_acquisition.cpp \
     's/until_ != never/false/'
 plant "does not remove the nodes of permits" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function remove 's/core\(\).submit\(.*/of.leaving->left = 1; removed(path, {});/')"
+    "$(in_function remove 's/core_->submit\(.*/of.leaving->left = 1; removed(path, {});/')"
 plant "does not repeat the removal of permits after a reconnection" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function remove 's/on_loss::repeat/on_loss::fail/')"
 plant "does not tell the holder of permits when the bound passes" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function check 's/over_ \|\| !lease_.lost\(\)/true/')"
+    "$(in_function check 's/!over_ \&\& lease_.lost\(\)/false/')"
 plant "does not count permits as held" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function update_heartbeat_need 's/lease_.ask_for_check\(.*/lease_.ask_for_check(held \&\& false);/')"
+    "$(in_function update_heartbeat_need 's/lease_.ask_for_check\(.*/lease_.ask_for_check(false);/')"
 plant "does not notice that permits were deleted" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function changed 's/lose\(errc::node_deleted\);//')"
 

@@ -9,7 +9,7 @@ by=single_answers/G3_a_release_of_several_permits_waits_for_the_last_node \
     "$(in_function removed 's/if \(--of->left == 0 \&\& of->op\)/--of->left; if (of->op)/')"
 by=single_answers/G5_a_permit_is_watched_again_when_its_node_has_changed \
     plant "does not watch a permit again when its node has changed" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function changed 's/self->watch\(path\);/(void)self;/')"
+    "$(in_function changed 's/self->look\(path\);/(void)self;/')"
 by=single_answers/a_lost_read_is_repeated_before_a_write_that_has_waited \
     plant "repeats lost reads behind the writes that have waited" lib/session/request_queue.cpp \
     "$(in_function connected 's/place::lost, place::waiting/place::waiting, place::lost/')"
