@@ -281,6 +281,9 @@ reconnect::failure reconnect::failure_of(const attempting& at, loss why,
     if (why == loss::tls_failed) {
         return {errc::tls_failed, server + ": " + std::string{fault}};
     }
+    if (why == loss::expired) {
+        return {errc::no_server, server + " ended the session at once"};
+    }
     if (why == loss::no_descriptors) {
         return {errc::no_server,
                 server + " was not asked: this process has no file descriptors left"};
@@ -359,15 +362,20 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
              .text = "connection to " + where + (leaves ? " left" : " lost") + suffix_of(fault)});
         out.push_back({kind::suspended});
     }
-    if (why == loss::expired) {
+    // Not a new one, nor one in which nothing could be done: servers may end them again and again.
+    const bool has_ended = why == loss::expired && session_ != 0;
+    const bool was_of_use = has_ended && (accepted_ || !settings_.tries_options);
+    if (has_ended) {
         out.push_back({.type = kind::log_warning, .text = "the session has expired"});
         expire(out);
     }
-    if (was_online || why == loss::expired) {
+    if (was_online || was_of_use) {
         // The server is there, or was until now: all of them are tried at once. But one that refuses the barrier may do so
         // again and again.
         if (refused_barrier) {
             backoff_.next_pass();
+        } else if (was_of_use) {
+            backoff_.reset();
         }
         begin_pass(false, out);
     } else {

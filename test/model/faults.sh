@@ -446,6 +446,9 @@ by=session_walk/servers_refuse_and_are_silent:G4 \
 by=session_walk/servers_refuse_and_are_silent:G4 \
     plant "no pause between passes" lib/session/reconnect_connections.cpp \
     "$(in_function attempt_failed 's/backoff_.next_pass\(\);//')"
+by=session_walk/connections_break_and_sessions_expire:G4 \
+    plant "no pause after a new session that is over" lib/session/reconnect_connections.cpp \
+    "$(in_function broken 's/was_of_use = has_ended/was_of_use = why == loss::expired/')"
 by=session_walk/servers_refuse_and_are_silent:contract \
     plant "silent server not dropped" lib/session/reconnect_connections.cpp \
     "$(in_function timer_due 's/out.push_back\(\{kind::drop\}\);//')"

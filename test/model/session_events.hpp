@@ -87,12 +87,14 @@ inline std::vector<world::event> world::possible() const
     may(attempted && alive, "accepted", [](world& w) { w.accept(timeout); });
     sometimes(&scenario::smaller, attempted && alive, "accepted for less",
               [](world& w) { w.accept(timeout / 3); });
-    may(attempted && !alive, "expired", [](world& w) { w.broken(loss::expired, false); });
+    may(attempted && !alive, "expired", [](world& w) {
+        if (w.accepted_ || !w.left_.tries_options) {
+            w.eager_ = 0; // another session is asked for at once
+        }
+        w.broken(loss::expired, false);
+    });
     sometimes(&scenario::expiries, attempted && session_ == 0, "a new session is over at once",
-              [](world& w) {
-                  w.eager_ = 0; // there are ten attempts a second at most
-                  w.broken(loss::expired, false);
-              });
+              [](world& w) { w.broken(loss::expired, false); });
     sometimes(&scenario::refusals, attempted, "refused",
               [](world& w) { w.broken(loss::broken, false); });
     sometimes(&scenario::refusals, attempted, "TLS refused", [](world& w) {

@@ -274,16 +274,6 @@ BOOST_AUTO_TEST_CASE(a_look_up_that_fails_is_repeated_after_a_pause)
     BOOST_TEST(p.resolved() == ""); // of another name
 }
 
-BOOST_AUTO_TEST_CASE(a_server_that_ends_a_new_session_at_once_is_no_reason_to_stop)
-{
-    play p;
-    p.connect();
-    p.resolved();
-    p.timer();
-    BOOST_TEST(p.broken(loss::expired) ==
-               "drop, stop timer, warning 'the session has expired', look up");
-}
-
 // ---- callers of connect()
 
 BOOST_AUTO_TEST_CASE(several_callers_have_the_deadline_of_the_first)
@@ -441,6 +431,39 @@ BOOST_AUTO_TEST_CASE(an_expired_session_is_told_once_and_another_one_begins)
     BOOST_TEST(p.broken(loss::expired) ==
                "drop, stop timer, warning 'connection to b lost', suspended, warning 'the session "
                "has expired', expired, look up");
+}
+
+// The server that says so is there. How long the client was away does not count any more.
+BOOST_AUTO_TEST_CASE(another_session_is_asked_for_at_once)
+{
+    play p;
+    p.come_online();
+    p.broken();
+    for (int attempts = 0; attempts != 5; ++attempts) {
+        p.resolved();
+        p.timer();
+        p.broken();
+        p.timer();
+    }
+    BOOST_TEST(p.broken(loss::expired) ==
+               "drop, stop timer, warning 'the session has expired', expired, look up");
+    BOOST_TEST(p.resolved() == "at once");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_ends_new_sessions_is_left_after_a_pause)
+{
+    play p{with_chroot()};
+    p.connect();
+    p.addresses = {{"a"}};
+    p.resolved();
+    p.timer();
+    BOOST_TEST(p.broken(loss::expired) ==
+               "drop, stop timer, info, note 'server a ended the session at once', pause");
+    p.timer();
+    p.resolved();
+    p.established();
+    BOOST_TEST(p.broken(loss::expired)
+                   .ends_with("expired, info, note 'server a broke this connection', pause"));
 }
 
 // ---- chroot and credentials
