@@ -32,12 +32,30 @@ struct root_options {
     bool takes_over = false;
 };
 
+// The servers do not say which.
+failure failure_to_set(const error_code& ec, const diagnostics& why, const root_options& o)
+{
+    if (ec != zookeeper_errc::invalid_acl) {
+        return failure_of(ec, why.message());
+    }
+    std::string those;
+    for (const auto* const each : {&o.others.all, &o.others.readers}) {
+        for (const auto& text : *each) {
+            those += (those.empty() ? "" : ", ") + printable(text);
+        }
+    }
+    return {refused, "the servers refuse the list: one of " +
+                         (those.empty() ? "its identities" : those) +
+                         " has a scheme that they do not know, or is no identity of it"};
+}
+
 // From the top down: a list is replaced when nobody else can write to the parent any more. What others have created there
 // stays, with the new list.
-asio::awaitable<std::size_t> replace_lists(client& zk, std::string top, access_control_list list)
+asio::awaitable<std::size_t> replace_lists(client& zk, const root_options& o,
+                                           access_control_list list)
 {
     std::size_t replaced = 0;
-    std::vector<std::string> left{std::move(top)};
+    std::vector<std::string> left{o.path};
     while (!left.empty()) {
         const auto path = std::move(left.back());
         left.pop_back();
@@ -47,7 +65,7 @@ asio::awaitable<std::size_t> replace_lists(client& zk, std::string top, access_c
             continue; // a contender that has gone, say; or all are still to be made
         }
         if (ec) {
-            throw failure_of(ec, why.message());
+            throw failure_to_set(ec, why, o);
         }
         ++replaced;
         auto [unlisted, below] = co_await zk.async_children(path, bind_diagnostics(why, no_throw));
@@ -81,7 +99,7 @@ asio::awaitable<int> make_root(client& zk, const root_options& o)
     }
     const auto path = printable(o.path);
     if (o.takes_over) {
-        const auto number = co_await replace_lists(zk, o.path, list);
+        const auto number = co_await replace_lists(zk, o, list);
         std::cout << number << (number == 1 ? " list" : " lists") << " replaced\n" << std::flush;
     }
     diagnostics why;
@@ -91,7 +109,7 @@ asio::awaitable<int> make_root(client& zk, const root_options& o)
         throw failure{refused, in_own_words(printable(why.message(), longest_line))};
     }
     if (ec) {
-        throw failure_of(ec, why.message());
+        throw failure_to_set(ec, why, o);
     }
     auto [unread, made] = co_await zk.async_get_acl(o.path, no_throw);
     std::cout << path << " is a root that stays; " << words_on(unread ? list : made.acl) << '\n'

@@ -21,6 +21,11 @@ acl_entry parse(const std::string& text, std::int32_t permissions)
                                  "x509:CN=orders,O=shop"};
     }
     acl_entry e{permissions, text.substr(0, colon), text.substr(colon + 1)};
+    if (e.scheme == "world" && permissions == permission_all) {
+        throw failure{usage, "--allow " + printable(text) +
+                                 " lets everybody in; a root is for those who show who they are. "
+                                 "--allow-read lets everybody look"};
+    }
     if (e.scheme == "digest" && std::ranges::count(e.id, ':') != 1) {
         throw failure{usage, "digest:" + printable(e.id.substr(0, e.id.find(':'))) +
                                  " lacks the hash of the password; give --allow-auth the file that "

@@ -33,7 +33,9 @@ std::string command_for_root(const findings& found, const std::string& root, boo
 // What it does to others, where a list is open.
 std::string words_on(const std::string& command)
 {
-    return command.empty() ? command : ". With --take-over, whom no --allow names loses access";
+    return command.empty() ? command
+                           : ". Add an --allow for each other who uses it: with --take-over, the "
+                             "rest loses access";
 }
 
 // Of a lock, what is above it: other libraries take any node in its directory for a contender.

@@ -203,7 +203,7 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
     return exposition_of(ls_families, values);
 }
 
-[[noreturn]] void refuse(const seen_lock& seen)
+[[noreturn]] void refuse(const seen_lock& seen, bool recursive)
 {
     const auto path = printable(seen.path);
     if (!seen.exists) {
@@ -222,8 +222,9 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
     if (seen.children == 0) {
         throw failure{not_found_here, path + " has no nodes below it: it is a free lock, or none"};
     }
-    throw failure{not_found_here, path + " is no lock, and there is none below it; "
-                                         "`colock ls -r` looks further down"};
+    throw failure{not_found_here,
+                  path + " is no lock, and there is none below it" +
+                      (recursive ? " that anybody holds" : "; `colock ls -r` looks further down")};
 }
 
 asio::awaitable<int> list(client& zk, const ls_options& o)
@@ -245,7 +246,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     }
     const bool is_none = all.empty() && w.unlisted.empty();
     if (is_none && !o.as_json && !o.as_metrics) {
-        refuse(top);
+        refuse(top, o.recursive);
     }
     if (o.as_metrics) {
         std::cout << metrics_of(all, w.unlisted.size());
@@ -273,7 +274,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     }
     std::cout << std::flush;
     if (is_none && (!o.as_metrics || top.unlisted)) { // no lock is nothing unusual there
-        refuse(top);
+        refuse(top, o.recursive);
     }
     if (!w.unlisted.empty() && !o.as_metrics) { // these count them
         throw failure{refused, printable(w.unlisted.front()) +

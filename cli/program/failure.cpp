@@ -29,7 +29,9 @@ advice advice_for(const error_code& ec)
         return {no_zookeeper, "check --tls-ca, --tls-cert, --tls-server-name and the port"};
     }
     if (ec == errc::no_chroot) {
-        return {refused, "create the node that --servers names behind the last server"};
+        return {refused,
+                "create the node that --servers names behind the last server: `colock root`, given "
+                "it as PATH, and --servers without it, makes a protected one"};
     }
     if (ec == zookeeper_errc::auth_failed) {
         return {refused, "check the file of --auth"};

@@ -146,6 +146,23 @@ std::string forgotten_divider(const subcommand& c)
 
 } // namespace
 
+namespace {
+
+// What a script gives when its variable is not set. To take that for an option that is not given would, say, run a command
+// without its switch.
+void refuse_empty(const CLI::App& options)
+{
+    for (const auto* const option : options.get_options()) {
+        const auto& values = option->results();
+        if (!option->get_positional() && std::ranges::find(values, "") != values.end()) {
+            throw failure{usage,
+                          option->get_name() + " is empty; give it a value, or leave it out"};
+        }
+    }
+}
+
+} // namespace
+
 int program::run(int argc, char** argv)
 {
     shown_ = in_one_piece(argc, argv);
@@ -183,9 +200,14 @@ int program::run(int argc, char** argv)
                    : say("what it has to say cannot be written to the standard output", usage);
     };
     try {
+        if (own.size() > 1 && first.starts_with("--") && !app_.get_option_no_throw(first)) {
+            throw failure{usage, "options follow the name of the command, as in colock ls " +
+                                     printable(first)};
+        }
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};
+        refuse_empty(*c->options);
         settings = apply_settings(*c->options);
         return written(c->run());
     } catch (const CLI::CallForHelp&) {
@@ -210,6 +232,16 @@ int program::run(int argc, char** argv)
         if (c && !has_words_ && starts_a_command(*c) && dynamic_cast<const CLI::ExtrasError*>(&e)) {
             if (const auto line = forgotten_divider(*c); !line.empty()) {
                 return say(line, usage);
+            }
+        }
+        if (c && dynamic_cast<const CLI::ExtrasError*>(&e)) {
+            const auto rest = c->options->remaining();
+            const auto option =
+                std::ranges::find_if(rest, [](const auto& word) { return word.starts_with('-'); });
+            if (option != rest.end()) {
+                return say(std::string{c->text.name} + " has no option " + *option + "; `" +
+                               said_by + " --help` tells what there is",
+                           usage);
             }
         }
         return say(std::string{e.what()} + "; `" + said_by + " --help` tells what there is", usage);

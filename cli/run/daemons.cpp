@@ -27,7 +27,26 @@ bool is_named(const process& p, const std::string& name)
                : p.id == number_in_file(name);
 }
 
+bool is_file(const std::string& name)
+{
+    return std::ifstream{name}.good();
+}
+
 } // namespace
+
+std::string daemons::why_not() const
+{
+    for (const auto& name : names_) {
+        const bool is_path = name.find('/') != name.npos;
+        if (is_path && number_in_file(name) <= 0) {
+            return "--leave " + name + (is_file(name) ? " has no number" : " cannot be read");
+        }
+        if (!is_path && is_file(name)) {
+            return "--leave " + name + " is the name of a process; ./" + name + " is the file";
+        }
+    }
+    return empty() ? "--leave lets a daemon live" : "--leave names others";
+}
 
 std::vector<pid_t> daemons::below_this(pid_t command) const
 {

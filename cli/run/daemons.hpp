@@ -19,6 +19,9 @@ public:
     // Those below this process. Their own processes belong to them. The command is none.
     [[nodiscard]] std::vector<pid_t> below_this(pid_t command) const;
 
+    // Why --leave has not kept a process, for people: of the first name that cannot have.
+    [[nodiscard]] std::string why_not() const;
+
 private:
     std::vector<std::string> names_;
 };

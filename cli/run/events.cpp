@@ -313,8 +313,8 @@ void events::left_behind(int number, const std::string& names, shard of)
     const auto text = "the command has left " + std::to_string(number) +
                       (number == 1 ? " process" : " processes") + " behind, which " +
                       (number == 1 ? "is" : "are") + " ended: " + named +
-                      (more > 0 ? " and " + std::to_string(more) + " more" : "") +
-                      "; --leave lets a daemon live";
+                      (more > 0 ? " and " + std::to_string(more) + " more" : "") + "; " +
+                      how_.leave.why_not();
     tell("left_behind", {{"text", text}, {"processes", std::move(processes)}}, of);
     words(text, of);
 }

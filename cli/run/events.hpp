@@ -5,6 +5,7 @@
 #include <colock/queue_view.hpp>
 
 #include "program/background_writer.hpp"
+#include "run/daemons.hpp"
 #include "run/event_lines.hpp"
 #include "run/metrics_file.hpp"
 #include "run/service_manager.hpp"
@@ -26,8 +27,9 @@ struct report_terms {
     int events = -1;   // an open file for the same lines, beside the words
     bool quiet = false;
     bool verbose = false;
-    bool tells_wait = true;   // in words, also where there is no terminal
-    std::string metrics = {}; // a file for those of Prometheus
+    bool tells_wait = true;    // in words, also where there is no terminal
+    std::string metrics = {};  // a file for those of Prometheus
+    daemons leave = daemons{}; // of the command
 };
 
 // To people.

@@ -23,7 +23,8 @@ using std::chrono::milliseconds;
 {
     throw std::invalid_argument{'"' + std::string{text} +
                                 "\" is no period; write it like 1h, 1h@30m (at half past), "
-                                "daily@03:00 or daily@03:00Europe/Berlin"};
+                                "daily@03:00, daily@03:00Europe/Berlin or 1w@4d3h (Mondays, 03:00 "
+                                "UTC)"};
 }
 
 // Two digits.
@@ -139,6 +140,9 @@ servers_time schedule::nearest(servers_time to) const
 
 bool schedule::is_doubtful(servers_time joined) const
 {
+    if (period_ < 1min) { // nobody starts it at a moment
+        return false;
+    }
     const auto early = nearest(joined) - joined;
     return early > period_ / 4 || (!is_told_ && -early > period_ / 4);
 }
@@ -221,10 +225,11 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         }
     } else if (last && last->due > due && last->due <= terms.once_per->nearest(newest)) {
         return has_run{last->due}; // another one, while this one waited for days
-    } else if (last && last->due >= due + terms.once_per->period()) {
-        s.warning = "the last run was for " + text_of(last->due) +
-                    ", which is in the future of the servers' clock; the command runs for " +
-                    text_of(due);
+    } else if (last && last->due > due) {
+        s.warning = "the last run was for " + text_of(last->due) + ", and the command runs for " +
+                    text_of(due) +
+                    ": the servers' clock was set back, or others have another --once-per at this "
+                    "path";
     } else if (terms.once_per->is_doubtful(joined)) {
         s.warning = "this run, at " + text_of(joined) + ", is far from " + text_of(due) +
                     ", to which it belongs: the job does not run then any more; say when it is "

@@ -22,8 +22,6 @@ public:
     // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
     [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
     [[nodiscard]] servers_time nearest(servers_time to) const;
-    // From one moment to the next, as a rule.
-    [[nodiscard]] std::chrono::milliseconds period() const noexcept { return period_; }
     // Whether a run now is for a moment that is far away, and may be meant for another one.
     [[nodiscard]] bool is_doubtful(servers_time joined) const;
 
@@ -42,14 +40,12 @@ struct process_zone {
 
 struct job_terms {
     std::optional<schedule> once_per;
-    std::chrono::milliseconds hold_at_least{0};
+    std::optional<std::chrono::milliseconds>
+        hold_at_least; // 0: it waits for others, and keeps none
     std::uint64_t again_on_failure = 0;
     bool again_after_crash = false; // which is a failure then
 
-    [[nodiscard]] bool need_record() const noexcept
-    {
-        return once_per || hold_at_least > hold_at_least.zero();
-    }
+    [[nodiscard]] bool need_record() const noexcept { return once_per || hold_at_least; }
 };
 
 // What the runs of a job leave for those that come later, on whichever machine.

@@ -118,7 +118,7 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
         }
         const bool may_hold_back =
             last.record && !is_own && last.record->not_before > at(own->ctime);
-        if (!now && (may_hold_back || terms.hold_at_least > 0ms)) {
+        if (!now && (may_hold_back || terms.hold_at_least)) {
             const auto same = last.version ? last.text : text_of(run_record{});
             const auto stat = co_await write(held, last, same);
             if (stat && last.version) { // that of a new node has no time
@@ -133,8 +133,8 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
         }
         auto& s = std::get<starts>(decided);
         s.record.by = token;
-        if (terms.hold_at_least > 0ms) {
-            s.record.not_before = *now + terms.hold_at_least;
+        if (terms.hold_at_least) {
+            s.record.not_before = *now + *terms.hold_at_least;
         }
         if (co_await write(held, last, text_of(s.record))) {
             written_ = s.record;

@@ -164,6 +164,10 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
         throw failure{usage, "there is no command; write it behind --: " + name +
                                  " /locks/backup -- ./backup.sh"};
     }
+    if (std::ranges::find(o.paths, "/") != o.paths.end()) {
+        throw failure{usage, "the path of the lock is /, below which is everything; a variable in "
+                             "it may be empty: give it a name, such as /locks/backup"};
+    }
     const auto margin = o.safety_margin.value_or(o.grace + margin_behind_grace);
     if (margin < o.grace + ending_terms::for_sigkill) {
         throw failure{usage, "--safety-margin is " + shown(margin) + " and --grace " +
@@ -227,6 +231,7 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
     s.shown = p.shown();
     s.keep_identity = o.keep_identity;
     s.leave = daemons{o.leave};
+    s.report.leave = s.leave;
     return s;
 }
 

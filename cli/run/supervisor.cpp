@@ -376,11 +376,14 @@ private:
                 }
                 co_return std::nullopt;
             }
-            if (std::holds_alternative<has_run>(*found)) {
+            if (const auto* const done = std::get_if<has_run>(found)) {
                 if (record_.has_begun()) { // and it was lost
                     throw failure{lost, "the command was ended because the lock was lost; it does "
                                         "not run again in this period (--again-after-crash)"};
                 }
+                const auto text =
+                    "the job has run for " + text_of(done->due) + ", and does not run again";
+                say_.note("has_run", text, importance::detail);
                 co_return outcome{success, "has_run"};
             }
             const auto time = std::get<record_node::held_back>(*found).time;

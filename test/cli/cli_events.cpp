@@ -338,7 +338,13 @@ BOOST_AUTO_TEST_CASE(a_daemon_lives_on_where_that_is_asked_for)
         BOOST_TEST(is_gone(files.path() + "/other"));
         const auto pid = static_cast<pid_t>(std::stol(file_text(number)));
         BOOST_TEST(::kill(pid, SIGKILL) == 0, which); // it lives, until now
+        BOOST_TEST(has(r.err, "--leave names others"), r.err);
     }
+    const auto none = run({"--leave", files.path() + "/none"}, {"sh", "-c", "sleep 1001 &"});
+    BOOST_TEST(has(none.err, "/none cannot be read"), none.err);
+    std::ofstream{number} << "junk";
+    const auto junk = run({"--leave", number}, {"sh", "-c", "sleep 1001 &"});
+    BOOST_TEST(has(junk.err, number + " has no number"), junk.err);
 }
 
 BOOST_AUTO_TEST_CASE(leaders_are_printed_as_they_change)

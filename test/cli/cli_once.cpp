@@ -63,6 +63,7 @@ BOOST_AUTO_TEST_CASE(one_of_many_machines_runs_it_and_the_others_say_nothing)
     const auto later = j.run({"--once-per", long_period, "--json"}, j.logs());
     BOOST_TEST(later.status == 0);
     BOOST_TEST(has(later.err, R"("reason":"has_run")"));
+    BOOST_TEST(has(j.run({"--once-per", long_period, "-v"}, j.logs()).err, "the job has run for "));
     BOOST_TEST(j.times() == 1u);
     BOOST_TEST(j.queue() == 0u);
 }
@@ -264,6 +265,7 @@ BOOST_AUTO_TEST_CASE(who_is_held_back_makes_way_when_asked)
 {
     job j;
     BOOST_TEST(j.run({"--hold-at-least", "1h"}, j.logs()).status == 0);
+    BOOST_TEST(j.run({"--try", "--hold-at-least", "0"}, j.logs()).status == 123);
     colock_process waits{j.servers, j.with({"--hold-at-least", "1h", "--json"}, j.logs())};
     BOOST_TEST(wait_until([&] { return has(waits.err(), "held_back"); }, patience));
     BOOST_TEST(run_colock(j.servers, {"revoke", j.path}).status == 0);

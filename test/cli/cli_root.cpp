@@ -127,6 +127,9 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_open_is_refused_and_can_be_taken_over)
 
 BOOST_AUTO_TEST_CASE(a_chroot_is_a_root)
 {
+    const auto none = run_colock(servers + root, {"root", "--auth", auth("admin"), "/"});
+    BOOST_TEST(none.status == 122);
+    BOOST_TEST(has(none.err, "--servers without it"), none.err);
     BOOST_TEST(make({"--allow-auth", auth("orders")}).status == 0);
     const auto r = run_colock(servers + root, {"run", "--auth", auth("orders"), "--acl", "parent",
                                                "/lock", "--", "true"});
@@ -169,7 +172,12 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_in_a_line)
         BOOST_TEST(is_one_line(r.err), r.err);
         BOOST_TEST(!has(r.err, "secret"), r.err);
     }
-    BOOST_TEST(make({"--allow", "nobody:x"}).status == 122);
+    const auto everybody = make({"--allow", "world:anyone"});
+    BOOST_TEST(everybody.status == 125);
+    BOOST_TEST(has(everybody.err, "--allow-read"), everybody.err);
+    const auto unknown = make({"--allow", "ip:999.1.1.1", "--allow", "nobody:x"});
+    BOOST_TEST(unknown.status == 122);
+    BOOST_TEST(has(unknown.err, "ip:999.1.1.1, nobody:x has"), unknown.err);
     BOOST_TEST(make({"--allow-read", "ip:10.0.0.2", "--allow-read", "ip:10.0.0.1"}).status == 0);
     BOOST_TEST(run({"--acl", "parent", "--shards", "2"}, {"true"}).status == 125);
 }

@@ -47,6 +47,7 @@ BOOST_AUTO_TEST_CASE(a_run_belongs_to_the_nearest_moment)
 {
     BOOST_TEST(nearest("1h", at(2026, 11, 27, 2h + 55min)) == "2026-11-27T03:00:00Z");
     BOOST_TEST(nearest("1h", at(2026, 11, 27, 3h + 29min)) == "2026-11-27T03:00:00Z");
+    BOOST_TEST(nearest("1w@4d3h", at(2026, 11, 28)) == "2026-11-30T03:00:00Z"); // a Monday
     BOOST_TEST(nearest("1h@30m", at(2026, 11, 27, 3h + 29min)) == "2026-11-27T03:30:00Z");
     BOOST_TEST(nearest("1h@30m", at(2026, 11, 27, 3h + 59min)) == "2026-11-27T03:30:00Z");
     BOOST_TEST(nearest("1h", at(2026, 11, 27, 3h + 30min)) == "2026-11-27T04:00:00Z");
@@ -163,7 +164,20 @@ BOOST_AUTO_TEST_CASE(a_record_of_the_future_stops_nothing)
     const auto decided =
         decide(once_per("1h"), run_record{due + 5h, {}, 0, {}, "other"}, due, due, "me");
     BOOST_REQUIRE(std::holds_alternative<starts>(decided));
-    BOOST_TEST(std::get<starts>(decided).warning.find("future") != std::string::npos);
+    BOOST_TEST(std::get<starts>(decided).warning.find("set back") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(another_period_at_the_path_warns)
+{
+    const auto first = at(2026, 11, 27, 11h + 30min);
+    const auto half =
+        std::get<starts>(decide(once_per("30m@15m"), run_record{first, {}, 0, {}, "other"},
+                                first + 16min, first + 16min, "half"));
+    BOOST_TEST(text_of(half.record.due) == "2026-11-27T11:45:00Z");
+    const auto again = std::get<starts>(
+        decide(once_per("1h@30m"), half.record, first + 17min, first + 17min, "me"));
+    BOOST_TEST(text_of(again.record.due) == "2026-11-27T11:30:00Z");
+    BOOST_TEST(again.warning.find("another --once-per") != std::string::npos, again.warning);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
@@ -174,6 +188,7 @@ BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 14min)) == "");
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 31min)) != "");
     BOOST_TEST(warning(at(2026, 11, 27, 3h + 29min), "1h@0") == "");
+    BOOST_TEST(warning(at(2026, 11, 27, 3h) + 499ms, "1s") == "");
     BOOST_TEST(warning(at(2026, 11, 27, 12h), "daily@03:00UTC") == "");
     BOOST_TEST(warning(at(2026, 11, 27, 20h), "daily@03:00UTC") != ""); // tonight's
 }
@@ -210,7 +225,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_days_runs_for_the_night_in_which_it_came)
     BOOST_TEST(run_for({}) == "2026-11-27T03:00:00Z");
     const run_record later{at(2026, 11, 27, 8h), run_record::result::failure, 1, {}, "other"};
     BOOST_TEST(run_for(later) == "");
-    BOOST_TEST(run_for(run_record{at(2026, 11, 27, 10h), {}, 0, {}, "other"}).find("future") !=
+    BOOST_TEST(run_for(run_record{at(2026, 11, 27, 10h), {}, 0, {}, "other"}).find("set back") !=
                std::string::npos);
 }
 

@@ -72,6 +72,36 @@ BOOST_AUTO_TEST_CASE(a_forgotten_divider_is_asked_for)
     BOOST_TEST(has(run_colock(servers, {"run", "--nonsense", path}).err, "--nonsense"));
 }
 
+// What a script gives whose variable is not set.
+BOOST_AUTO_TEST_CASE(what_is_empty_is_refused)
+{
+    for (const auto* option : {"--events", "--metrics", "--leave", "--name", "--auth"}) {
+        const auto r = run({option, ""}, {"true"});
+        BOOST_TEST(r.status == 125, option);
+        BOOST_TEST(has(r.err, std::string{option} + " is empty"), r.err);
+    }
+    const auto e = run_colock(servers, {"elect", "--enabled-by", "", path, "--", "true"});
+    BOOST_TEST(e.status == 125);
+    BOOST_TEST(has(e.err, "--enabled-by is empty"), e.err);
+    for (const auto* command : {"run", "elect"}) {
+        for (const auto* all : {"/", "//"}) {
+            const auto r = run_colock(servers, {command, all, "--", "true"});
+            BOOST_TEST(r.status == 125);
+            BOOST_TEST(has(r.err, "a variable in it may be empty"), r.err);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_option_out_of_place_is_named)
+{
+    const auto other = run_colock(servers, {"elect", "--once-per", "1h", path, "--", "true"});
+    BOOST_TEST(other.status == 125);
+    BOOST_TEST(has(other.err, "elect has no option --once-per"), other.err);
+    const auto before = run_colock(servers, {"--config", "c1", "ls"});
+    BOOST_TEST(before.status == 125);
+    BOOST_TEST(has(before.err, "options follow the name of the command"), before.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_variable_that_is_wrong_is_named)
 {
     const std::pair<std::string, std::string> all[] = {
