@@ -3,6 +3,7 @@
 #include "connect/awaiting.hpp"
 #include "look/spread.hpp"
 #include "look/words.hpp"
+#include "names/job_record.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -127,6 +128,10 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
     for (const auto& path : paths) {
         auto seen = co_await look_at(zk, path);
         const bool has_shards = seen.shards.has_value();
+        if (!seen.is_lock() && !seen.is_gathering()) {
+            const auto [ec, beside] = co_await zk.async_get(path + ".runs", no_throw);
+            seen.job = !ec && is_job_record(beside.data) ? beside.data : "";
+        }
         into.locks.push_back(std::move(seen));
         if (has_shards) {
             co_await look_at_shards(zk, path, into.locks);

@@ -49,6 +49,8 @@ struct seen_lock {
     std::optional<std::size_t> members;
     std::optional<std::size_t> shards; // how many
     std::size_t unowned = 0;           // of them; a look does not tell
+    // Of a free lock: what the runs of a job have left beside it; a look does not tell.
+    std::string job;
 
     // A group, or shards.
     [[nodiscard]] bool is_gathering() const { return members.has_value(); }

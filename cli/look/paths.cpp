@@ -1,5 +1,6 @@
 // `colock paths`: what a path may go on with, for the completion of shells.
 #include <colock/client.hpp>
+#include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
 #include "connect/run_client.hpp"
@@ -36,11 +37,11 @@ constexpr std::chrono::milliseconds for_a_prompt{700};
 // A shell puts the path into a command line: what it would not take for itself is not offered.
 bool is_plain(std::string_view name)
 {
-    return std::ranges::all_of(name, [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view{"._-+:@%,="}.find(c) != std::string_view::npos ||
-               static_cast<unsigned char>(c) >= 0x80;
-    });
+    return printable(name) == name && std::ranges::all_of(name, [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      std::string_view{"._-+:@%,="}.find(c) != std::string_view::npos ||
+                      static_cast<unsigned char>(c) >= 0x80;
+           });
 }
 
 asio::awaitable<void> offer(client& zk, std::string word)

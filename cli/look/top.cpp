@@ -115,11 +115,16 @@ public:
     asio::awaitable<void> look()
     {
         std::vector<seen_lock> all;
+        const auto add = [&all](seen_lock one) { // a path may be below another one
+            if (std::ranges::find(all, one.path, &seen_lock::path) == all.end()) {
+                all.push_back(std::move(one));
+            }
+        };
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
             if (top.is_lock() || top.is_gathering() || !top.exists || top.unlisted ||
                 top.children == 0) {
-                all.push_back(std::move(top));
+                add(std::move(top));
                 continue;
             }
             auto names = top.child_names;
@@ -127,7 +132,7 @@ public:
             for (const auto& name : names) {
                 auto below = co_await look_at(zk_, child_of(path, name), nodes_read);
                 if (below.is_lock() || below.is_gathering() || below.may_be_free_lock()) {
-                    all.push_back(std::move(below));
+                    add(std::move(below));
                 }
             }
         }

@@ -87,7 +87,7 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
                (lock.may_be_free_lock() ? "free"
                 : lock.exists           ? "no lock"
                                         : "does not exist") +
-               '\n';
+               (lock.job.empty() ? "" : "; " + printable(lock.path + ".runs: " + lock.job)) + '\n';
     }
     const auto holders = lock.queue.holders().size();
     text += kind_words(lock) + ", " + std::to_string(holders) + (holders == 1 ? " holds" : " hold");

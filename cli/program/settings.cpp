@@ -188,7 +188,8 @@ std::vector<applied_setting> apply_settings(CLI::App& to)
     for (const auto& [name, s] : all) {
         const auto dashed = "--" + name;
         auto* const option = to.get_option_no_throw(dashed);
-        if (!option || option->count() != 0) { // the command line, or a variable
+        // The command line or a variable is stronger; or the strongest file takes back what others say.
+        if (!option || option->count() != 0 || s.value.empty()) {
             continue;
         }
         try {

@@ -4,6 +4,7 @@
 #include <colock/log.hpp>
 #include <colock/queue_view.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/run_client.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
@@ -16,6 +17,9 @@
 #include <chrono>
 #include <iostream>
 #include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace colock::cli {
 
@@ -38,30 +42,63 @@ std::string words_for_leader(const std::optional<std::string>& leader)
                      longest);
 }
 
-std::string line_for_leader(const std::string& path, const std::optional<std::string>& leader,
-                            bool as_json)
-{
-    const auto now = text_of(
-        std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()));
-    if (!as_json) {
-        return now + ' ' + words_for_leader(leader);
-    }
-    return json::serialize(
-        json::object{{"event", "leader"},
-                     {"time", now},
-                     {"path", printable(path)},
-                     {"leader", leader ? json::value(printable(*leader)) : json::value()}});
-}
+class leader_lines {
+public:
+    leader_lines(std::string path, bool as_json) : path_{std::move(path)}, as_json_{as_json} {}
 
-asio::awaitable<int> show_leaders(client& zk, std::string path, bool as_json)
-{
-    election of{zk, path, "follows"}; // and does not stand
-    for (auto leader = co_await of.async_leader(asio::use_awaitable);;) {
-        std::cout << line_for_leader(path, leader, as_json) << '\n' << std::flush;
+    void leads(const std::optional<std::string>& leader) const
+    {
+        write("leader", words_for_leader(leader),
+              leader ? json::value(printable(*leader)) : json::value());
+    }
+    void unknown() const { write("unknown", "unknown: no connection to the servers", {}); }
+
+private:
+    void write(std::string_view event, const std::string& words, json::value leader) const
+    {
+        const auto now = text_of(std::chrono::time_point_cast<std::chrono::milliseconds>(
+            std::chrono::system_clock::now()));
+        std::cout << (as_json_ ? json::serialize(json::object{{"event", event},
+                                                              {"time", now},
+                                                              {"path", printable(path_)},
+                                                              {"leader", std::move(leader)}})
+                               : now + ' ' + words)
+                  << '\n'
+                  << std::flush;
         if (!std::cout) {
             throw failure{usage, "the standard output cannot be written"};
         }
-        leader = co_await of.async_wait_change(leader, asio::use_awaitable);
+    }
+
+    const std::string path_;
+    const bool as_json_;
+};
+
+asio::awaitable<void> until_connected(client& zk, bool yes)
+{
+    for (auto seen = zk.state(); (seen == connection_state::connected) != yes;) {
+        seen = co_await zk.async_wait_state_change(seen, asio::use_awaitable);
+    }
+}
+
+// Each time that there is a connection again it tells who leads: others may have led meanwhile.
+asio::awaitable<int> show_leaders(client& zk, std::string path, bool as_json)
+{
+    const leader_lines lines{path, as_json};
+    election of{zk, path, "follows"}; // and does not stand
+    for (;;) {
+        auto leader = co_await of.async_leader(asio::use_awaitable);
+        for (;;) {
+            lines.leads(leader);
+            auto first = co_await first_of(of.async_wait_change(leader, asio::use_awaitable),
+                                           until_connected(zk, false));
+            if (first.index() == 1) {
+                break;
+            }
+            leader = std::get<0>(std::move(first));
+        }
+        lines.unknown();
+        co_await until_connected(zk, true);
     }
 }
 

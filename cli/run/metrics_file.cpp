@@ -76,6 +76,9 @@ public:
     metrics_handle(const std::string& name, int flags, ::mode_t mode)
         : number_{::open(name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode)}
     {
+        if (number_ < 0 && errno == ELOOP) {
+            throw name + " is a link; name the file itself";
+        }
         if (number_ < 0) {
             refuse_file("cannot open " + name);
         }

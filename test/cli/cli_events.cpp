@@ -358,6 +358,18 @@ BOOST_AUTO_TEST_CASE(leaders_are_printed_as_they_change)
     BOOST_TEST(wait_until([&] { return has(as_json.out(), "program=first"); }, patience));
     first.process().send_signal(SIGTERM);
     BOOST_TEST(wait_until([&] { return follows.out().ends_with(" nobody\n"); }, patience));
+    // Without a connection nobody knows who leads.
+    tcp_proxy proxy{servers};
+    colock_process far{proxy.connect_string(), {"elect", "--follow", path}};
+    BOOST_TEST(wait_until([&] { return far.out().ends_with(" nobody\n"); }, patience));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(wait_until(
+        [&] { return far.out().ends_with(" unknown: no connection to the servers\n"); }, patience));
+    proxy.refuse(false);
+    BOOST_TEST(wait_until([&] { return far.out().ends_with(" nobody\n"); }, patience));
+    far.process().send_signal(SIGTERM);
+    BOOST_TEST(far.status() == 128 + SIGTERM);
     BOOST_TEST(wait_until(
         [&] {
             return has(as_json.out(), "first\"}\n") &&

@@ -180,6 +180,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said_and_changes_no_status)
         BOOST_TEST(r.status == 4);
         BOOST_TEST(has(r.err, bad), r.err);
     }
+    file = files.path() + "/link.prom";
+    std::filesystem::create_symlink(files.path() + "/there.prom", file);
+    const auto link = measured({}, "exit 4");
+    BOOST_TEST(link.status == 4);
+    BOOST_TEST(has(link.err, file + " is a link; name the file itself"), link.err);
     // Somebody keeps the file.
     file = files.path() + "/kept.prom";
     const int kept = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

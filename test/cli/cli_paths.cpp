@@ -56,6 +56,7 @@ BOOST_FIXTURE_TEST_SUITE(cli_paths, paths_scene, *boost::unit_test::fixture<one_
 BOOST_AUTO_TEST_CASE(paths_prints_what_a_shell_may_put_into_a_line)
 {
     const words both{top + "/backlog/", top + "/backup"};
+    admin_session{servers}.create(top + "/ba\u202epu"); // a terminal would turn it around
     const auto r = run_colock(servers, {"paths", top + "/ba"});
     BOOST_TEST(r.status == 0);
     BOOST_TEST(r.err.empty());

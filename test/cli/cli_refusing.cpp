@@ -98,14 +98,14 @@ BOOST_AUTO_TEST_CASE(every_command_ends_and_names_the_option)
     for (const auto& row : rows) {
         const auto r = run_colock(servers, row);
         BOOST_TEST(r.status == 122, row[0] << ' ' << row[1] << ": " << r.err);
-        BOOST_TEST(has(r.err, "use --auth"), r.err);
+        BOOST_TEST(has(r.err, "use --sasl, --auth or --tls-cert"), r.err);
         BOOST_TEST(is_one_line(r.err), r.err);
     }
     for (const std::vector<std::string>& row :
          {std::vector<std::string>{"doctor"}, {"doctor", "/lock"}, {"doctor", "--json", "/lock"}}) {
         const auto r = run_colock(servers, row);
         BOOST_TEST(r.status == 1, r.out);
-        BOOST_TEST(has(r.out, "use --auth"), r.out);
+        BOOST_TEST(has(r.out, "use --sasl, --auth or --tls-cert"), r.out);
         BOOST_TEST(has(r.out, "error"), r.out);
     }
     const std::vector<std::string> identity{"COLOCK_AUTH=digest me:secret"};

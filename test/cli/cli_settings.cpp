@@ -135,6 +135,13 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_has_its_file_and_line)
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_empty_value_is_none)
+{
+    write("servers = " + servers + "\ngrace =\nsession-timeout =\ntls =\nacl = \"\"\n");
+    const auto r = run_colock("", {"run", "--config", file, path, "--", "true"});
+    BOOST_TEST(r.status == 0, r.err);
+}
+
 BOOST_AUTO_TEST_CASE(an_identity_stands_in_a_file_beside_and_is_warned_of_when_others_can_read_it)
 {
     const auto auth = files.path() + "/orders.auth";

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(machines_get_an_object_for_each_look)
     const auto path = fresh_path();
     admin.create(path);
     colock_process top{look_server().connect_string(),
-                       {"top", "--json", "--interval", "50ms", path}};
+                       {"top", "--json", "--interval", "50ms", path, path}};
     const auto last = [&] {
         auto text = top.out();
         text.resize(text.rfind('\n') + 1); // the next one is being written
@@ -94,6 +94,7 @@ BOOST_AUTO_TEST_CASE(machines_get_an_object_for_each_look)
     BOOST_TEST(wait_until([&] { return contains(last(), "\"holding\":1"); }, long_enough), last());
     BOOST_TEST(contains(last(), "\"time\":\"20"));
     BOOST_TEST(contains(last(), "\"program\":\"worker\""));
+    BOOST_TEST(last().find("\"holding\"") == last().rfind("\"holding\"")); // once
     top.process().send_signal(SIGTERM);
     BOOST_TEST(top.status() == 128 + SIGTERM);
 }

@@ -69,32 +69,8 @@ std::string probe_in(admin_session& a, const std::string& path)
 
 } // namespace
 
-// The stranger sees the probe's name in one round, makes the client look once more, and puts a node of that name there.
-BOOST_FIXTURE_TEST_CASE(a_probe_forged_for_the_next_round_is_not_believed, scene)
-{
-    connect();
-    const auto path = root + "/locks";
-    stranger.create(path, "", admin_session::mode::persistent, open_list);
-    stranger.create(path + "/.keep", "", admin_session::mode::persistent, open_list);
-    auto removal = proxy.on_request(opcode::remove, reaction::hold);
-    const auto o = start(path);
-    BOOST_TEST(becomes_true(io, [&] { return removal.fired() == 1; }));
-    std::string probe;
-    BOOST_TEST(becomes_true(io, [&] { return !(probe = probe_in(stranger, path)).empty(); }));
-    stranger.set_acl(path, open_list); // between the two readings
-    auto next_round = proxy.on_request(opcode::multi, reaction::hold);
-    removal.release();
-    BOOST_TEST(becomes_true(io, [&] { return next_round.fired() == 1; }));
-    stranger.remove_if_there(probe);
-    stranger.create(probe, "", admin_session::mode::persistent, open_list);
-    next_round.release();
-    BOOST_TEST(code_of(io, o) == errc::unprotected);
-    BOOST_TEST(says("world:anyone"));
-    close();
-}
-
-// Within one round: between its creation and the reading of its list.
-BOOST_FIXTURE_TEST_CASE(a_probe_that_is_replaced_is_not_believed, scene)
+// The stranger replaces the probe between its creation and the reading of its list, and once more before the next round.
+BOOST_FIXTURE_TEST_CASE(a_probe_that_is_forged_is_not_believed, scene)
 {
     connect();
     const auto path = root + "/locks";
@@ -108,7 +84,30 @@ BOOST_FIXTURE_TEST_CASE(a_probe_that_is_replaced_is_not_believed, scene)
     BOOST_TEST(becomes_true(io, [&] { return !(probe = probe_in(stranger, path)).empty(); }));
     stranger.remove(probe);
     stranger.create(probe, "", admin_session::mode::persistent, open_list);
+    auto next_round = proxy.on_request(opcode::multi, reaction::hold);
     reading.release();
+    BOOST_TEST(becomes_true(io, [&] { return next_round.fired() == 1; }));
+    stranger.remove_if_there(probe);
+    stranger.create(probe, "", admin_session::mode::persistent, open_list);
+    next_round.release();
+    BOOST_TEST(code_of(io, o) == errc::unprotected);
+    BOOST_TEST(says("world:anyone"));
+    close();
+}
+
+// By somebody who is allowed.
+BOOST_FIXTURE_TEST_CASE(a_root_that_is_opened_between_two_readings_is_refused, scene)
+{
+    connect();
+    const auto path = root + "/locks";
+    BOOST_TEST(!ensure(path));
+    admin.add_auth("digest", secret);
+    auto keeping =
+        proxy.on_request(opcode::create2, reaction::hold, {.path_prefix = path + "/.keep"});
+    const auto o = start(path);
+    BOOST_TEST(becomes_true(io, [&] { return keeping.fired() == 1; }));
+    admin.set_acl(path, open_list);
+    keeping.release();
     BOOST_TEST(code_of(io, o) == errc::unprotected);
     BOOST_TEST(says("world:anyone"));
     close();

@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(tls_is_refused_where_there_is_none)
     BOOST_TEST(!std::filesystem::exists(directory));
     const auto unnamed = run_colock("", {"serve", "--port", "0", "--tls", ""});
     BOOST_TEST(unnamed.status == 125);
-    BOOST_TEST(has(unnamed.err, "--tls needs"), unnamed.err);
+    BOOST_TEST(has(unnamed.err, "--tls is empty"), unnamed.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
