@@ -37,7 +37,11 @@ awaitable<void> answered(colock::client& c)
 
 awaitable<void> stand_in_line(colock::client& c, std::string path, std::size_t number)
 {
-    while ((co_await c.async_children(path)).names.size() != number) {
+    for (;;) {
+        const auto found = co_await c.async_children(path); // GCC 12 never ends a loop that asks in its condition
+        if (found.names.size() == number) {
+            co_return;
+        }
         co_await bench::sleep_until(bench::clock::now() + std::chrono::milliseconds{10});
     }
 }
