@@ -38,7 +38,8 @@ awaitable<void> answered(colock::client& c)
 awaitable<void> stand_in_line(colock::client& c, std::string path, std::size_t number)
 {
     for (;;) {
-        const auto found = co_await c.async_children(path); // GCC 12 never ends a loop that asks in its condition
+        const auto found =
+            co_await c.async_children(path); // GCC 12 never ends a loop that asks in its condition
         if (found.names.size() == number) {
             co_return;
         }

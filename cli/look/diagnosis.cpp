@@ -129,7 +129,7 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
         auto seen = co_await look_at(zk, path);
         const bool has_shards = seen.shards.has_value();
         if (!seen.is_lock() && !seen.is_gathering()) {
-            const auto [ec, beside] = co_await zk.async_get(path + ".runs", no_throw);
+            const auto [ec, beside] = co_await zk.async_get(job_record_of(path), no_throw);
             seen.job = !ec && is_job_record(beside.data) ? beside.data : "";
         }
         into.locks.push_back(std::move(seen));

@@ -7,6 +7,7 @@
 #include "connect/run_client.hpp"
 #include "look/diagnosis.hpp"
 #include "look/words.hpp"
+#include "names/job_record.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
@@ -87,7 +88,9 @@ std::string lines_of(const seen_lock& lock, const session_facts& facts)
                (lock.may_be_free_lock() ? "free"
                 : lock.exists           ? "no lock"
                                         : "does not exist") +
-               (lock.job.empty() ? "" : "; " + printable(lock.path + ".runs: " + lock.job)) + '\n';
+               (lock.job.empty() ? ""
+                                 : "; " + printable(job_record_of(lock.path) + ": " + lock.job)) +
+               '\n';
     }
     const auto holders = lock.queue.holders().size();
     text += kind_words(lock) + ", " + std::to_string(holders) + (holders == 1 ? " holds" : " hold");

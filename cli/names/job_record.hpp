@@ -1,9 +1,16 @@
 // The node beside a lock that remembers the runs of a job (`colock run --once-per`).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace colock::cli {
+
+// Of the lock at this path.
+[[nodiscard]] inline std::string job_record_of(const std::string& path)
+{
+    return path + ".runs";
+}
 
 // What its data begin with.
 inline constexpr std::string_view job_record_words = "colock job";

@@ -144,10 +144,6 @@ std::string forgotten_divider(const subcommand& c)
            std::string{c.text.synopsis};
 }
 
-} // namespace
-
-namespace {
-
 // What a script gives when its variable is not set. To take that for an option that is not given would, say, run a command
 // without its switch.
 void refuse_empty(const CLI::App& options)

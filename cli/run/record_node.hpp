@@ -3,6 +3,7 @@
 
 #include <colock/client.hpp>
 
+#include "names/job_record.hpp"
 #include "run/holding.hpp"
 #include "run/once_per.hpp"
 
@@ -19,7 +20,7 @@ namespace colock::cli {
 class record_node {
 public:
     // Of the lock at this path.
-    record_node(client& zk, const std::string& path) : zk_{zk}, path_{path + ".runs"} {}
+    record_node(client& zk, const std::string& path) : zk_{zk}, path_{job_record_of(path)} {}
 
     struct started { // and written down
         std::string warning;

@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_user_runs_under_a_lock)
                       {"COLOCK_AUTH=sasl bob:guessed"}) != 0);
 }
 
-// Who we are is apart from whether the server is there.
+// The doctor tells a server that refuses our identity from one that does not answer.
 BOOST_AUTO_TEST_CASE(a_doctor_says_why_a_server_does_not_know_us)
 {
     doctor({"--sasl", "digest-md5", "--auth", file}, 0,

@@ -64,7 +64,7 @@ public:
     }
     void take_tickets() const { run({"kdestroy", "-q", "-c", tickets()}); }
 
-    /// Whoever needs the key server looks for it there.
+    /// From now on programs look for the key server at this port.
     void move_to(std::uint16_t port) const
     {
         std::ofstream{files.path() + "/krb5.conf"}
