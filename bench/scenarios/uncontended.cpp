@@ -57,6 +57,22 @@ void without_delay(const run_options& options, report& out)
             {options.rounds, options.quick  ? 10
                              : options.full ? 40
                                             : 6});
+    // Of slices that are long enough for a clock of hundredths of a second.
+    const int many = options.quick ? 500 : 2000;
+    const auto uses = all.contestants([many](field::entrant& e) {
+        auto& process = e.processes->front();
+        const auto before = process.processor();
+        process.ask(cycles(e.system, many), "cycles");
+        const auto after = process.processor();
+        const double user = (after.user - before.user) / many;
+        const double system = (after.system - before.system) / many;
+        return std::vector{user + system, user, system};
+    });
+    compare(out, {"uncontended", 0, 1, options.servers}, uses,
+            {{"processor time a cycle", "us"},
+             {"processor time a cycle, user", "us"},
+             {"processor time a cycle, system", "us"}},
+            {options.rounds, 1});
 }
 
 // In units of the round trip that the same client has at that moment.

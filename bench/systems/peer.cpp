@@ -2,7 +2,11 @@
 
 #include "interruption.hpp"
 
+#include <unistd.h>
+
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 namespace bench {
@@ -66,6 +70,25 @@ std::string peer::ask(const std::string& command, const std::string& word)
 double peer::round_trip()
 {
     return numbers(ask("reads 10", "reads")).at(0);
+}
+
+processor_use peer::processor() const
+{
+    std::ifstream file{"/proc/" + std::to_string(process()) + "/stat"};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    // PID (NAME) STATE and ten numbers stand before; a name may contain anything.
+    std::istringstream fields{text.substr(text.rfind(')') + 1)};
+    std::string skipped;
+    for (int i = 0; i != 11; ++i) {
+        fields >> skipped;
+    }
+    double user = 0;
+    double system = 0;
+    if (!(fields >> user >> system)) {
+        throw peer_failed{name_ + " has ended"};
+    }
+    const double tick = 1e6 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return {user * tick, system * tick};
 }
 
 std::optional<std::string> peer::answer_within(const std::string& word,

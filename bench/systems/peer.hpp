@@ -30,6 +30,12 @@ struct peer_options {
     std::vector<std::string> launcher = {};    // runs the command that is appended to it
 };
 
+// What all threads of a process have taken of the processors until now, in microseconds.
+struct processor_use {
+    double user;
+    double system;
+};
+
 class peer {
 public:
     // Starts it; `wait_until_ready` is to be called before it is asked anything.
@@ -50,6 +56,9 @@ public:
                                                            std::chrono::milliseconds limit);
 
     [[nodiscard]] pid_t process() const { return process_.pid(); }
+
+    // Known to a hundredth of a second.
+    [[nodiscard]] processor_use processor() const;
 
     // SIGKILL, SIGSTOP, SIGCONT.
     void kill();
