@@ -26,8 +26,8 @@ namespace colock {
 /// An awaitable ZooKeeper client: a session with one of several servers.
 ///
 /// The client reconnects with exponential back-off, and begins another session when the old one has expired. It runs
-/// on the executor that it is given, and never blocks. It adds no thread, except one for each look-up of a host *name*,
-/// for which nothing waits. Numeric addresses need no look-up.
+/// on the executor that it is given, and never blocks. It adds no thread, except one for each look-up of a host *name*, and
+/// one for each step of SASL, for which nothing waits. Numeric addresses need no look-up.
 ///
 /// The rest of this comment applies to all member functions; each function documents what is special about it.
 ///

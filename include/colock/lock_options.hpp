@@ -68,7 +68,7 @@ struct lock_options {
     /// this option (`errc::invalid_option`).
     std::optional<std::chrono::milliseconds> max_hold = {};
 
-    /// Waiters on one client share one queue node and hand the lock over in memory, in the order in which they came,
+    /// Waiters on one client share one queue node and hand the lock on in memory, in the order in which they came,
     /// without asking a server. If another process may be waiting, at most `max_local_grants` further local grants
     /// follow the first one, within `max_local_time`; then the node goes to the end of the queue. When it is known that
     /// no other client waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the

@@ -35,7 +35,7 @@ public:
     lock_entry(const detail::exclusive_lock& lock);
     /// The shared lock.
     lock_entry(const shared_mutex& lock, for_reading_t);
-    /// So many of its permits, which take one round trip more than a lock.
+    /// This many of its permits, which take one round trip more than a lock.
     lock_entry(const semaphore& of, std::int64_t count = 1);
     /// For this owner: granted at once when it holds the mutex already.
     lock_entry(const recursive_mutex& lock, lock_owner& owner);

@@ -61,18 +61,18 @@ struct shards_options {
     std::string member = {};
     /// This process gets shards in proportion to it.
     std::uint32_t weight = 1;
-    /// Owned shards do not move to balance the load before the group has not changed for so long. A shard without an owner
+    /// Owned shards do not move to balance the load before the group has not changed for this time. A shard without an owner
     /// is assigned at once.
     std::chrono::milliseconds settle = std::chrono::seconds{5};
-    /// So many owned shards move at the same time, at most.
+    /// This many owned shards move at the same time, at most.
     std::size_t moves_at_a_time = 16;
     /// Runs before this process owns a shard, while the old owner still works; after it took the shard's lock where there
     /// is no owner. What it throws is treated as the end of a body.
     std::function<boost::asio::awaitable<void>(const shard_id&)> prepare = {};
-    /// After so long `prepare` is cancelled, and the move goes on, whether it has ended or not: under the lock, the body
+    /// After this time `prepare` is cancelled, and the move goes on, whether it has ended or not: under the lock, the body
     /// begins.
     std::chrono::milliseconds prepare_limit = std::chrono::seconds{30};
-    /// A member that has not taken a shard so long after `prepare_limit` loses it to another one.
+    /// A member that has not taken a shard this long after `prepare_limit` loses it to another one.
     std::chrono::milliseconds take_limit = std::chrono::minutes{1};
     /// When a body ends while this process owns its shard.
     body_end when_body_ends = body_end::fail;
