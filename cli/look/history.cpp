@@ -181,37 +181,15 @@ private:
         }
     }
 
-    [[nodiscard]] std::int64_t end_of(const contender& c) const
-    {
-        return c.how == departure::none ? told_.to : c.gone;
-    }
-
-    // The picture of the node's time: '.' waits, '#' holds.
-    [[nodiscard]] std::string picture_of(const contender& c) const
-    {
-        constexpr std::int64_t width = 24;
-        const auto whole = std::max<std::int64_t>(told_.to - told_.from, 1);
-        const auto column = [&](std::int64_t time) {
-            const auto since =
-                static_cast<double>(std::clamp(time, told_.from, told_.to) - told_.from);
-            return static_cast<std::size_t>(since * (width - 1) / static_cast<double>(whole));
-        };
-        std::string bar(width, ' ');
-        for (auto at = column(c.asked.value_or(c.created)); at <= column(end_of(c)); ++at) {
-            bar[at] = c.granted && at >= column(*c.granted) ? '#' : '.';
-        }
-        return '|' + bar + '|';
-    }
-
     [[nodiscard]] std::string words_of(const contender& c) const
     {
         const auto owner = who(c.node) + ", token " + token_words(c.node) + "...";
         if (!c.granted) {
-            return "waited " + span_words(end_of(c) - c.created) + " for nothing: " + owner + ", " +
+            return "waited " + span_words(told_.end_of(c) - c.created) + " for nothing: " + owner + ", " +
                    end_words(c);
         }
         auto text = (c.granted_before ? "held for more than " : "held ") +
-                    span_words(end_of(c) - *c.granted) + " by " + owner + ", " + end_words(c);
+                    span_words(told_.end_of(c) - *c.granted) + " by " + owner + ", " + end_words(c);
         const auto wait = *c.granted - c.asked.value_or(c.created);
         if (wait > 0 && !c.granted_before) {
             text += "; had waited " + span_words(wait);
@@ -246,7 +224,7 @@ private:
                           << (c.holds_at(*at_) && c.granted_before ? " or earlier" : "")
                           << ", token " << token_words(c.node) << "...\n";
             } else {
-                std::cout << moment_words(c.granted.value_or(c.created)) << "  " << picture_of(c)
+                std::cout << moment_words(c.granted.value_or(c.created)) << "  " << told_.picture_of(c)
                           << "  " << words_of(c) << '\n';
             }
         }

@@ -13,6 +13,21 @@ using colock::detail::holders_at_front;
 using colock::detail::standing;
 using colock::detail::standing_of;
 
+std::string past::picture_of(const contender& c) const
+{
+    constexpr std::int64_t width = 24;
+    const auto whole = std::max<std::int64_t>(to - from, 1);
+    const auto column = [&](std::int64_t time) {
+        const auto since = static_cast<double>(std::clamp(time, from, to) - from);
+        return static_cast<std::size_t>(since * (width - 1) / static_cast<double>(whole));
+    };
+    std::string bar(width, ' ');
+    for (auto at = column(c.asked.value_or(c.created)); at <= column(end_of(c)); ++at) {
+        bar[at] = c.granted && at >= column(*c.granted) ? '#' : '.';
+    }
+    return '|' + bar + '|';
+}
+
 recorder::recorder(std::string path) : path_{std::move(path)}
 {
 }
@@ -89,6 +104,7 @@ void recorder::state(const snapshot& s)
     ++moment_;
     const auto before = now_;
     now_ = std::max(now_, s.newest);
+    latest_ = std::max(latest_, now_);
     if (from_) {
         gaps_.emplace_back(before, now_);
     }
@@ -119,6 +135,7 @@ void recorder::happened(const transaction& t)
 {
     ++moment_;
     now_ = t.time;
+    latest_ = std::max(latest_, now_);
     if (std::exchange(after_state_, false)) {
         (gaps_.empty() ? *from_ : gaps_.back().second) = now_;
     }
@@ -320,7 +337,7 @@ past recorder::tell() const
 {
     past p;
     p.from = from_.value_or(0);
-    p.to = now_;
+    p.to = latest_;
     p.gaps = gaps_;
     retelling{*this, p}.tell();
     return p;

@@ -61,6 +61,13 @@ struct past {
     std::vector<contender> contenders; // in the order in which they came
     std::int64_t from = 0, to = 0;
     std::vector<std::pair<std::int64_t, std::int64_t>> gaps;
+
+    [[nodiscard]] std::int64_t end_of(const contender& c) const
+    {
+        return c.how == departure::none ? to : c.gone;
+    }
+    // The contender's time in characters: '.' waits, '#' holds.
+    [[nodiscard]] std::string picture_of(const contender& c) const;
 };
 
 // Takes what happened in its order, of one lock.
@@ -102,6 +109,7 @@ private:
     std::optional<std::int64_t> from_;
     bool after_state_ = false; // whose time is the next transaction's, or somewhat earlier
     std::int64_t now_ = 0;
+    std::int64_t latest_ = 0; // a clock may be set back
     std::vector<std::pair<std::int64_t, std::int64_t>> gaps_;
 
     friend class retelling;

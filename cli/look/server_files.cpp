@@ -159,7 +159,7 @@ private:
             }
             try {
                 auto bytes = opened(at->path);
-                const auto s = read_snapshot(bytes_of(bytes), at->zxid,
+                const auto s = read_snapshot(bytes_of_snapshot(bytes), at->zxid,
                                              [&](auto path) { return recorder_.is_wanted(path); });
                 if (!whole_ || s.last_change > last_) {
                     recorder_.state(s);

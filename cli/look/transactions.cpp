@@ -17,6 +17,8 @@ constexpr std::int32_t delete_container = 20;
 constexpr std::size_t least_entry_of_list = 12;
 // A version, and 64 bits of a checksum of the tree.
 constexpr std::size_t digest_size = 12;
+constexpr std::size_t header_size = 16;
+constexpr std::int32_t snapshot_magic = 0x5a4b534e; // "ZKSN"
 
 // The number that a server checks its files with.
 std::int64_t adler32(std::string_view bytes)
@@ -132,6 +134,21 @@ void read_end_of_session(std::string_view rest, std::vector<node_change>& into)
     }
 }
 
+// All that the stream still has, but at most so many.
+std::string bytes_of(std::istream& from, std::size_t most = SIZE_MAX)
+{
+    std::string bytes;
+    constexpr std::size_t piece = 1 << 20; // how many there are is a file's word
+    while (from && bytes.size() != most) {
+        const auto size = bytes.size();
+        bytes.resize(size + std::min(piece, most - size));
+        from.read(bytes.data() + size, static_cast<std::streamsize>(bytes.size() - size));
+        bytes.resize(size + static_cast<std::size_t>(from.gcount()));
+    }
+    require(from || from.eof(), "cannot be read");
+    return bytes;
+}
+
 transaction transaction_in(std::string_view bytes)
 {
     jute_reader in{bytes};
@@ -153,24 +170,9 @@ transaction transaction_in(std::string_view bytes)
 
 } // namespace
 
-std::string bytes_of(std::istream& from, std::size_t most)
-{
-    std::string bytes;
-    constexpr std::size_t piece = 1 << 20; // how many there are is a file's word
-    while (from && bytes.size() != most) {
-        const auto size = bytes.size();
-        bytes.resize(size + std::min(piece, most - size));
-        from.read(bytes.data() + size, static_cast<std::streamsize>(bytes.size() - size));
-        bytes.resize(size + static_cast<std::size_t>(from.gcount()));
-    }
-    require(from || from.eof(), "cannot be read");
-    return bytes;
-}
-
 log_reader::log_reader(std::istream& from) : from_{from}
 {
     constexpr std::int32_t magic = 0x5a4b4c47; // "ZKLG"
-    constexpr std::size_t header_size = 16;
     const auto header = bytes_of(from_, header_size);
     jute_reader in{header};
     require_header(in, magic, "is no transaction log");
@@ -199,13 +201,20 @@ std::optional<transaction> log_reader::next()
     return transaction_in(entry);
 }
 
+std::string bytes_of_snapshot(std::istream& from)
+{
+    auto bytes = bytes_of(from, header_size);
+    jute_reader in{bytes};
+    require_header(in, snapshot_magic, "is no snapshot");
+    return bytes += bytes_of(from);
+}
+
 snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
                        const std::function<bool(std::string_view)>& is_wanted)
 {
-    constexpr std::int32_t magic = 0x5a4b534e; // "ZKSN"
     constexpr std::size_t session_size = 12;
     jute_reader in{bytes};
-    require_header(in, magic, "is no snapshot");
+    require_header(in, snapshot_magic, "is no snapshot");
     for (auto sessions = in.count(session_size); sessions != 0; --sessions) {
         in.longer();
         in.integer();

@@ -51,9 +51,6 @@ private:
     std::istream& from_;
 };
 
-// All that the stream still has, but at most so many. Throws unreadable.
-[[nodiscard]] std::string bytes_of(std::istream& from, std::size_t most = SIZE_MAX);
-
 struct snapshot {
     struct node {
         std::string path, data;
@@ -66,6 +63,8 @@ struct snapshot {
     std::int64_t last_change = 0; // the last transaction that any node shows
     std::int64_t newest = 0;      // the latest time of any node's
 };
+// All of a snapshot, but of another file only as much as a snapshot's header takes. Throws unreadable.
+[[nodiscard]] std::string bytes_of_snapshot(std::istream& from);
 // With those nodes whose path is wanted. A server writes a snapshot while it goes on; what is later than `zxid` is left out.
 // Throws unreadable.
 [[nodiscard]] snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,

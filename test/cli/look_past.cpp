@@ -121,6 +121,17 @@ BOOST_AUTO_TEST_CASE(each_way_to_end)
     BOOST_TEST(end_of({2, a, 4711, "?"}) == "1-1- there"); // of a later version
 }
 
+BOOST_AUTO_TEST_CASE(a_clock_that_was_set_back)
+{
+    const auto p = told_by({{1, a, type::create, created(mutex_node(1)), 7, 100'000},
+                            {2, b, type::create, created(mutex_node(2)), 7, 110'000},
+                            {3, a, type::remove, deleted(mutex_node(1)), 7, 20'000}});
+    BOOST_TEST((p.from == 100'000 && p.to == 110'000));
+    BOOST_REQUIRE(p.contenders.size() == 2U);
+    BOOST_TEST(p.picture_of(p.contenders[0]) == "|#" + std::string(23, ' ') + '|');
+    BOOST_TEST(p.picture_of(p.contenders[1]) == '|' + std::string(23, ' ') + "#|");
+}
+
 BOOST_AUTO_TEST_CASE(readers_share_and_a_writer_steps_down)
 {
     const auto p = told_by({
@@ -240,6 +251,16 @@ BOOST_AUTO_TEST_CASE(lengths_that_make_no_sense)
         return several({{type::multi, depth == 0 ? std::string{} : self(self, depth - 1)}});
     };
     BOOST_TEST(told_by({{1, a, type::multi, deep(deep, 2000)}}).contenders.empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_snapshot_is_not_read)
+{
+    std::istringstream other{header_of("ZKLG") + std::string(1000, 'x')};
+    BOOST_CHECK_THROW((void)bytes_of_snapshot(other), unreadable);
+    BOOST_TEST(other.tellg() == 16);
+    const auto saved = snapshot_of({{"", 0}});
+    std::istringstream right{saved};
+    BOOST_TEST(bytes_of_snapshot(right) == saved);
 }
 
 BOOST_AUTO_TEST_CASE(files_in_their_order)

@@ -6,6 +6,7 @@
 #include "protocol/types.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,9 +90,10 @@ struct log_entry {
     std::int32_t type;
     std::string record;
     std::int32_t request = 7;
+    std::optional<std::int64_t> time = {};
 };
 
-/// Its transactions have the time zxid * 1000.
+/// Its transactions have the time zxid * 1000, unless they say another one.
 inline std::string log_of(const std::vector<log_entry>& entries)
 {
     auto bytes = header_of("ZKLG");
@@ -101,7 +103,7 @@ inline std::string log_of(const std::vector<log_entry>& entries)
             .longer(e.session)
             .integer(e.request)
             .longer(e.zxid)
-            .longer(e.zxid * 1000)
+            .longer(e.time.value_or(e.zxid * 1000))
             .integer(e.type);
         entry += e.record;
         jute_writer{bytes}.longer(adler32_of(entry)).text(entry);

@@ -74,8 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::vector<test::log_entry> entries;
         while (!in.at_end()) {
             const auto what = types[in.byte() % types.size()];
-            entries.push_back(
-                {in.byte(), in.byte() % 3, what, record_in(in, what, 3), in.flag() ? 1 : 0});
+            entries.push_back({in.byte(), in.byte() % 3, what, record_in(in, what, 3),
+                               in.flag() ? 1 : 0, in.byte() * 1000});
         }
         std::istringstream bytes{test::log_of(entries)};
         log_reader log{bytes};
@@ -86,7 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const auto told = r.tell();
     fuzz::require(told.what != nullptr || told.contenders.empty());
+    fuzz::require(told.from <= told.to);
     for (const auto& c : told.contenders) {
+        fuzz::require(told.picture_of(c).size() == 26);
         fuzz::require(c.node.data.empty() || c.node.owner().host.has_value());
         fuzz::require(c.longest_wait >= 0 && (c.waiters == 0 || c.granted));
     }
