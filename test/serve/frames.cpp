@@ -30,6 +30,17 @@ BOOST_AUTO_TEST_CASE(a_session_is_begun_and_lasts_as_long_as_the_limits_say)
     BOOST_TEST(other.password != client.password);
 }
 
+BOOST_AUTO_TEST_CASE(the_shortest_sessions_leave_time_to_serve)
+{
+    auto settings = some_settings();
+    settings.least_session = 1ms;
+    memory_server hasty{settings};
+    hasty.advance(1s);
+    hand_client quick{hasty};
+    BOOST_TEST(quick.greet(1ms) != 0);
+    BOOST_TEST((quick.granted == 1ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_session_is_taken_over_with_its_password_only)
 {
     const auto id = client.greet();

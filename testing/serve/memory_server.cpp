@@ -49,10 +49,10 @@ memory_server::memory_server(server_settings settings)
 
 memory_server::~memory_server() = default;
 
-// ZooKeeper's own, unless sessions are to be shorter than it allows.
+// ZooKeeper's own, unless sessions are to be shorter than it allows. Half of it has to be some time, too.
 std::chrono::milliseconds memory_server::tick() const noexcept
 {
-    return std::clamp(settings_.least_session / 2, std::chrono::milliseconds{1},
+    return std::clamp(settings_.least_session / 2, std::chrono::milliseconds{2},
                       std::chrono::milliseconds{2'000});
 }
 
