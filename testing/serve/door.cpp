@@ -24,11 +24,20 @@ std::string text_of(const tcp::endpoint& e)
     return text.str();
 }
 
+tcp::endpoint without_mapping(const tcp::endpoint& e)
+{
+    const auto address = e.address();
+    return address.is_v6() && address.to_v6().is_v4_mapped()
+               ? tcp::endpoint{asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()),
+                               e.port()}
+               : e;
+}
+
 // A connection. It lives while something is under way on its socket.
 class door::visitor : public std::enable_shared_from_this<visitor> {
 public:
     visitor(door& at, tcp::socket&& socket, const tcp::endpoint& from)
-        : door_{&at}, socket_{std::move(socket)}, wrapping_{at.wrap_ ? at.wrap_() : nullptr},
+        : door_{&at}, socket_{std::move(socket)}, ending_{socket_.get_executor()}, wrapping_{at.wrap_ ? at.wrap_() : nullptr},
           port_{std::make_unique<client_port>(at.server_, from.address().to_string(), text_of(from),
                                               [this] { stir(); })}
     {
@@ -56,6 +65,8 @@ public:
         if (port_->is_over()) {
             if (!writing_) {
                 leave();
+            } else if (!std::exchange(ends_, true)) {
+                end_in_time();
             }
         } else if (!reading_ && !port_->is_held()) {
             read();
@@ -70,12 +81,24 @@ public:
         error_code ignored;
         socket_.shutdown(tcp::socket::shutdown_both, ignored);
         socket_.close(ignored);
+        ending_.cancel();
         if (at) {
             at->visitors_.erase(shared_from_this());
         }
     }
 
 private:
+    // A client that has stopped reads nothing, and its kernel goes on to say so.
+    void end_in_time()
+    {
+        ending_.expires_after(door_->server_.settings().limits.last_words);
+        ending_.async_wait([self = shared_from_this()](error_code ec) {
+            if (!ec) {
+                self->leave();
+            }
+        });
+    }
+
     void read()
     {
         reading_ = true;
@@ -161,6 +184,7 @@ private:
 
     door* door_;
     tcp::socket socket_;
+    asio::steady_timer ending_;
     std::unique_ptr<wrapping> wrapping_; // null: plain text
     std::unique_ptr<client_port> port_;
     std::array<char, 16'384> read_{};
@@ -168,6 +192,7 @@ private:
     bool reading_ = false;
     bool writing_ = false;
     bool stirred_ = false;
+    bool ends_ = false;
 };
 
 door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settings,
@@ -212,7 +237,7 @@ void door::accept()
 void door::accepted(tcp::socket&& socket)
 {
     error_code ec;
-    const auto from = socket.remote_endpoint(ec);
+    const auto from = without_mapping(socket.remote_endpoint(ec));
     if (ec || refuses_) {
         return; // it has gone again, or goes
     }

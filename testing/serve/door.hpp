@@ -61,6 +61,10 @@ private:
 // Such as 127.0.0.1:2181, or [::1]:2181.
 [[nodiscard]] std::string text_of(const boost::asio::ip::tcp::endpoint& e);
 
+// The address of IPv4 where one of IPv6 stands for it, as at a socket for both.
+[[nodiscard]] boost::asio::ip::tcp::endpoint
+without_mapping(const boost::asio::ip::tcp::endpoint& e);
+
 // The time since 1970, a seed and a secret that nobody else has.
 [[nodiscard]] server_settings fresh_settings();
 
