@@ -185,8 +185,8 @@ private:
     {
         const auto owner = who(c.node) + ", token " + token_words(c.node) + "...";
         if (!c.granted) {
-            return "waited " + span_words(told_.end_of(c) - c.created) + " for nothing: " + owner + ", " +
-                   end_words(c);
+            return "waited " + span_words(told_.end_of(c) - c.created) + " for nothing: " + owner +
+                   ", " + end_words(c);
         }
         auto text = (c.granted_before ? "held for more than " : "held ") +
                     span_words(told_.end_of(c) - *c.granted) + " by " + owner + ", " + end_words(c);
@@ -224,8 +224,8 @@ private:
                           << (c.holds_at(*at_) && c.granted_before ? " or earlier" : "")
                           << ", token " << token_words(c.node) << "...\n";
             } else {
-                std::cout << moment_words(c.granted.value_or(c.created)) << "  " << told_.picture_of(c)
-                          << "  " << words_of(c) << '\n';
+                std::cout << moment_words(c.granted.value_or(c.created)) << "  "
+                          << told_.picture_of(c) << "  " << words_of(c) << '\n';
             }
         }
         if (at_ && told_.contenders.empty()) {

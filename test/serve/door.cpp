@@ -1,10 +1,9 @@
 // The sockets of `colock serve`: who comes in, and who does not leave.
-#include "serve/running_door.hpp"
-
 #include <support/blocking_socket.hpp>
 #include <support/run.hpp>
 #include <support/wait_until.hpp>
 
+#include "serve/running_door.hpp"
 #include "served.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -29,9 +28,8 @@ namespace {
 
 std::size_t connections(running_door& to)
 {
-    return boost::asio::post(to.context, boost::asio::use_future([&] {
-                                 return to.way_in.server().ports().size();
-                             }))
+    return boost::asio::post(to.context, boost::asio::use_future(
+                                             [&] { return to.way_in.server().ports().size(); }))
         .get();
 }
 
@@ -74,7 +72,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_over_does_not_wait_for_its_client)
         said += request(type::get, [](jute_writer& out) { out.text("/a").boolean(false); });
     }
     deaf.send(said, after(long_enough));
-    BOOST_TEST(colock::test::wait_until([&] { return connections(at) == 1; }, long_enough)); // it is in
+    BOOST_TEST(
+        colock::test::wait_until([&] { return connections(at) == 1; }, long_enough)); // it is in
     deaf.send(request(type::close), after(long_enough));
     BOOST_TEST(colock::test::wait_until([&] { return connections(at) == 0; }, long_enough));
     // It had not read: the rest is missing.

@@ -37,9 +37,10 @@ tcp::endpoint without_mapping(const tcp::endpoint& e)
 class door::visitor : public std::enable_shared_from_this<visitor> {
 public:
     visitor(door& at, tcp::socket&& socket, const tcp::endpoint& from)
-        : door_{&at}, socket_{std::move(socket)}, ending_{socket_.get_executor()}, wrapping_{at.wrap_ ? at.wrap_() : nullptr},
-          port_{std::make_unique<client_port>(at.server_, from.address().to_string(), text_of(from),
-                                              [this] { stir(); })}
+        : door_{&at}, socket_{std::move(socket)}, ending_{socket_.get_executor()},
+          wrapping_{at.wrap_ ? at.wrap_() : nullptr}, port_{std::make_unique<client_port>(
+                                                          at.server_, from.address().to_string(),
+                                                          text_of(from), [this] { stir(); })}
     {
     }
 

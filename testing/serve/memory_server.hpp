@@ -24,9 +24,9 @@ struct server_limits {
     std::size_t connections = 2'000;
     std::size_t addresses = 1'000; // from which there has been a connection
     std::size_t watches = 1'000'000;
-    std::size_t frame = 0xfffff;        // jute.maxbuffer
-    std::size_t unread = 4 << 20;       // by one client: it is not heard until it reads
-    std::size_t most_unread = 64 << 20; // of events, too
+    std::size_t frame = 0xfffff;                 // jute.maxbuffer
+    std::size_t unread = 4 << 20;                // by one client: it is not heard until it reads
+    std::size_t most_unread = 64 << 20;          // of events, too
     std::chrono::milliseconds last_words{5'000}; // for the rest, once the connection is over
 };
 
