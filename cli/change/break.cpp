@@ -226,6 +226,24 @@ asio::awaitable<session_facts> sessions_of(client& zk, const client_options& opt
     co_return co_await ask_sessions(zk, how, sessions);
 }
 
+// A waiter may have got the lock while the question stood, which was about its place in the queue.
+asio::awaitable<void> refuse_granted(client& zk, const break_options& o,
+                                     const std::vector<queue_entry>& targets)
+{
+    if (std::ranges::all_of(targets, &queue_entry::holds)) {
+        co_return;
+    }
+    co_await catch_up(zk, o.path);
+    const auto now = co_await look_at_queue_of(zk, o.path, o.node);
+    for (const auto& e : targets) {
+        const auto* const at = find_entry(now, e.path);
+        if (!e.holds && at && at->holds) {
+            throw failure{refused, "nothing was deleted: meanwhile " + who(e) + " holds " +
+                                       printable(o.path) + "; look again"};
+        }
+    }
+}
+
 asio::awaitable<void> tell_next(client& zk, const break_options& o)
 {
     const auto now = co_await look_at(zk, o.path);
@@ -261,6 +279,7 @@ asio::awaitable<int> take_away(client& zk, const client_options& options, const 
             co_return not_found_here;
         }
     }
+    co_await refuse_granted(zk, o, targets);
     int status = success;
     for (const auto& e : targets) {
         const auto came = co_await remove(zk, e, seen.what);

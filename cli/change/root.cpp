@@ -5,6 +5,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/identities.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "names/node_path.hpp"
@@ -145,7 +146,7 @@ void add_root(program& p)
          .statuses = {{"122", "Refused: a permission is missing; or the node exists, and its list, "
                               "or that of a node below it, lets others in."}}});
     const auto o = std::make_shared<root_options>();
-    c.options->add_option("PATH", o->path, "the node to make, such as /locks/orders")->required();
+    add_path(*c.options, o->path, "the node to make, such as /locks/orders")->required();
     c.options
         ->add_option("--allow", o->others.all,
                      "who else may use it, as the servers name them: SCHEME:ID, such as "

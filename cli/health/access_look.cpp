@@ -17,31 +17,43 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto recipe = "; docs/security.md has the recipe: an identity, lists of its own, and a "
-                        "protected root, which `colock root` makes";
+// `root` is empty where no command can be given.
+std::string recipe(const findings& found, const std::string& root)
+{
+    std::string text = "; docs/security.md has the recipe: an identity, lists of its own, and a "
+                       "protected root above the locks, which `colock root` makes";
+    if (root.empty() && found.shows_identity) {
+        text += ". This may be a free lock: name the PATH above it to get the command";
+    }
+    return text;
+}
 
 // Makes a protected root there, in the way of that recipe: not of all nodes, and for those who show who they are.
 std::string command_for_root(const findings& found, const std::string& root, bool is_open)
 {
     const auto word = shell_word(root);
-    if (root == "/" || word.empty() || !found.shows_identity) {
+    if (root.empty() || root == "/" || word.empty() || !found.shows_identity) {
         return by_hand;
     }
     return "colock root" + found.options_of_servers + (is_open ? " --take-over " : " ") + word;
 }
 
 // What it does to others, where a list is open.
-std::string words_on(const std::string& command)
+std::string words_on(const std::string& command, const std::string& root)
 {
     return command.empty() ? command
-                           : ". Add an --allow for each other who uses it: with --take-over, the "
-                             "rest loses access";
+                           : ". Add an --allow for each other who uses anything in " + root +
+                                 ": with --take-over, the rest loses access";
 }
 
-// Of a lock, what is above it: other libraries take any node in its directory for a contender.
+// Of a lock, what is above it: other libraries take any node in its directory for a contender. Empty where that may be the
+// directory of a free lock, which has no nodes, or has gone.
 asio::awaitable<std::string> place_for_root(client& zk, std::string path)
 {
     const auto [ec, found] = co_await zk.async_children(path, no_throw);
+    if (ec || found.names.empty()) {
+        co_return std::string{};
+    }
     if (std::ranges::any_of(found.names, is_contender_name)) {
         co_return parent_of(path);
     }
@@ -127,8 +139,8 @@ asio::awaitable<bool> is_kept(client& zk, std::string path)
 }
 
 // Whoever may write to the parent may delete a node without children, and make it anew.
-asio::awaitable<void> look_at_parent(client& zk, std::string path, std::string mended_by,
-                                     findings& found)
+asio::awaitable<void> look_at_parent(client& zk, std::string path, std::string root,
+                                     std::string mended_by, findings& found)
 {
     const auto by_force = command_for_root(found, path, true);
     const auto keep = child_of(path, ".keep");
@@ -137,7 +149,7 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, std::string m
         if (const auto* const e = open_entry(kept.list)) {
             found.add(severity::warning, "access",
                       name_of(*e) + " may " + words_for(e->permissions) + " at " + keep +
-                          ": give it the list of " + path + words_on(by_force),
+                          ": give it the list of " + path + words_on(by_force, path),
                       by_force);
         } else {
             found.good("access",
@@ -159,7 +171,7 @@ asio::awaitable<void> look_at_parent(client& zk, std::string path, std::string m
         if (const auto* const e = open_entry(above.list, permission_delete)) {
             found.add(severity::warning, "access",
                       name_of(*e) + " may delete in " + parent + ", so also " + node +
-                          " while it is empty, and make it anew" + recipe,
+                          " while it is empty, and make it anew" + recipe(found, root),
                       mended_by);
             co_return;
         }
@@ -203,7 +215,7 @@ asio::awaitable<void> look_below(client& zk, std::string path, std::string root,
             severity::warning, "access",
             std::to_string(open) + of + " have open lists, the first: " + first +
                 "; use --auth and --acl creator where they are made, and the like in programs" +
-                words_on(by_force),
+                words_on(by_force, root),
             by_force);
     }
     if (looked_at < below.names.size()) {
@@ -227,8 +239,8 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
     if (own.error == zookeeper_errc::no_node) {
         found.add(severity::unknown, "access",
                   "there is no node " + path +
-                      " yet; whoever may create it decides who may use it" + recipe,
-                  command_for_root(found, path, false));
+                      " yet; whoever may create it decides who may use it" + recipe(found, {}),
+                  by_hand);
         co_return;
     }
     if (own.error) {
@@ -241,13 +253,13 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
     if (open) {
         found.add(severity::warning, "access",
                   name_of(*open) + " may " + words_for(open->permissions) + " at " + path +
-                      ", and so disturb its locks" + recipe + words_on(command),
+                      ", and so disturb its locks" + recipe(found, root) + words_on(command, root),
                   command);
     } else {
         found.good("access", "at " + path + ' ' + all_of(own.list));
     }
     if (path != "/") {
-        co_await look_at_parent(zk, path, command, found);
+        co_await look_at_parent(zk, path, root, command, found);
     }
     co_await look_below(zk, path, root, found);
 }

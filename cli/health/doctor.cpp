@@ -57,8 +57,11 @@ std::string typed_options(const CLI::App& of)
         const auto value = option->as<std::string>();
         const char* const variable = std::getenv(option->get_envname().c_str());
         if (!variable || value != variable) {
+            const bool is_flag = option->get_expected_min() == 0;
             all += ' ' + option->get_name() +
-                   (option->get_expected_min() == 0 ? "" : ' ' + shell_word(value));
+                   (!is_flag             ? ' ' + shell_word(value)
+                    : option->as<bool>() ? ""
+                                         : "=false");
         }
     }
     return all;

@@ -38,7 +38,8 @@ std::string shell_word(const std::string& word)
     }
     std::string quoted{'\''};
     for (const auto c : word) {
-        quoted += c == '\'' ? std::string{"'\\''"} : std::string{c};
+        // fish knows backslashes between quotes, too, other shells do not.
+        quoted += c == '\'' || c == '\\' ? std::string{"'\\"} + c + '\'' : std::string{c};
     }
     return quoted + '\'';
 }

@@ -125,9 +125,13 @@ process_fact look_at_process(const owner_info& owner, system_clock::time_point s
     }
     // The clocks of the servers and of this machine may differ by that much.
     constexpr auto skew = std::chrono::seconds{30};
-    if (v->began > since + skew || !may_be(owner.program.value_or(v->name), *owner.pid, *v)) {
+    if (!may_be(owner.program.value_or(v->name), *owner.pid, *v)) {
         return {process_state::another_one,
                 process + "is another one by now: " + printable(v->name, 64)};
+    }
+    if (v->began > since + skew) {
+        return {process_state::unknown,
+                process + "is another one of that name, or the servers' clock is behind"};
     }
     switch (v->state) {
     case 'T':

@@ -106,6 +106,14 @@ std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view 
     return all;
 }
 
+// "server.1=zk1:2888:3888:participant;0.0.0.0:2181", a line each, then "version=100000000".
+std::size_t servers_in_config(std::string_view text)
+{
+    std::size_t number = 0;
+    for_each_line(text, [&](std::string_view line) { number += line.starts_with("server."); });
+    return std::max<std::size_t>(number, 1);
+}
+
 std::optional<std::map<std::int64_t, session_connection>> connections_in_json(std::string_view text)
 {
     boost::system::error_code ec;

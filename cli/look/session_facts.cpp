@@ -160,10 +160,66 @@ asio::awaitable<std::optional<connections>> ask_beside(const session_questions& 
     co_return all;
 }
 
-// As the client of this chroot knows it; nothing outside.
-std::optional<std::string> within(const std::string& chroot, const std::string& path)
+bool has_chroot(const client_options& options)
 {
-    if (chroot.empty() || chroot == "/") {
+    return !options.chroot.empty() && options.chroot != "/";
+}
+
+// How many servers the ensemble has, as it says itself; nothing where it does not, which is before ZooKeeper 3.5.
+asio::awaitable<std::optional<std::size_t>> size_of_ensemble(client& zk)
+{
+    const auto [ec, found] = co_await zk.async_get("/zookeeper/config", no_throw);
+    if (ec == asio::error::operation_aborted) {
+        throw system_error{ec};
+    }
+    co_return ec ? std::nullopt : std::optional{servers_in_config(found.data)};
+}
+
+// The node stands outside of any chroot.
+asio::awaitable<std::optional<std::size_t>> size_of_ensemble_around(client& zk,
+                                                                    const session_questions& how)
+{
+    std::optional<std::size_t> size;
+    if (!has_chroot(how.options)) {
+        size = co_await size_of_ensemble(zk);
+        co_return size;
+    }
+    const auto executor = co_await asio::this_coro::executor;
+    auto options = how.options;
+    options.chroot.clear();
+    options.connect_timeout = how.limit;
+    options.log = {};
+    client outside{executor, options};
+    const auto [ec] = co_await outside.async_connect(no_throw);
+    if (!ec) {
+        size = co_await size_of_ensemble(outside);
+        co_await outside.async_close(no_throw);
+    }
+    co_return size;
+}
+
+std::string note_on(const std::optional<std::size_t>& size, std::size_t different)
+{
+    const std::string unless = "; a session may be connected to another one: name all in --servers";
+    return size ? "--servers names " + std::to_string(different) + " of the " +
+                      std::to_string(*size) + " servers of this ensemble" + unless
+                : "whether --servers names all servers of this ensemble cannot be known" + unless;
+}
+
+// Whether these are the connections of a server that has not answered before, by another name. A client may move meanwhile,
+// so some of them may be known.
+bool is_another(const connections& all, const connections& known)
+{
+    const auto seen =
+        std::ranges::count_if(all, [&](const auto& each) { return known.contains(each.first); });
+    return 2 * static_cast<std::size_t>(seen) <= all.size();
+}
+
+// As the client of this chroot knows it; nothing outside.
+std::optional<std::string> within(const client_options& options, const std::string& path)
+{
+    const auto& chroot = options.chroot;
+    if (!has_chroot(options)) {
         return path;
     }
     return path.starts_with(chroot + '/') ? std::optional{path.substr(chroot.size())}
@@ -178,6 +234,7 @@ asio::awaitable<session_facts> ask_sessions(client& zk, const session_questions&
     session_facts facts;
     facts.complete = true;
     bool nodes_known = false;
+    std::size_t different = 0;
     for (const auto& at : endpoints_of(how.options.hosts)) {
         ++facts.servers;
         server_questions server{how, at, facts};
@@ -187,6 +244,7 @@ asio::awaitable<session_facts> ask_sessions(client& zk, const session_questions&
             facts.notes.push_back(server.fault());
             continue;
         }
+        different += is_another(*all, facts.connected) ? 1 : 0;
         measure_silence(*all, zk.session_id());
         if (has_one_of(*all, wanted) && !all->contains(zk.session_id())) {
             auto again = co_await ask_beside(how, at, server);
@@ -203,15 +261,21 @@ asio::awaitable<session_facts> ask_sessions(client& zk, const session_questions&
             nodes_known = !nodes.empty();
             for (const auto& [session, paths] : nodes) {
                 for (const auto& path : paths) {
-                    if (const auto own = within(how.options.chroot, path)) {
+                    if (const auto own = within(how.options, path)) {
                         facts.nodes[session].push_back(*own);
                     }
                 }
             }
         }
     }
-    if (facts.servers == 0) {
-        facts.complete = false;
+    if (facts.complete) {
+        const auto size = co_await size_of_ensemble_around(zk, how);
+        facts.complete = size && different >= *size;
+        const bool is_missing = std::ranges::any_of(
+            wanted, [&](std::int64_t s) { return s != 0 && !facts.connected.contains(s); });
+        if (!facts.complete && is_missing) {
+            facts.notes.push_back(note_on(size, different));
+        }
     }
     co_return facts;
 }

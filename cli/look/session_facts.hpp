@@ -31,7 +31,7 @@ struct session_facts {
     std::map<std::int64_t, session_connection> connected;
     // The ephemeral nodes of each session, chroot left out; empty when no server tells.
     std::map<std::int64_t, std::vector<std::string>> nodes;
-    // All servers of --servers have told their connections: a session that is not among them has none.
+    // All servers of the ensemble have told their connections: a session that is not among them has none.
     bool complete = false;
     std::size_t servers = 0;   // that were asked
     std::size_t questions = 0; // that they were asked, by four-letter words or their AdminServers
@@ -52,6 +52,8 @@ ask_sessions(client& zk, const session_questions& how, const std::set<std::int64
 // What the answers say; hostile text is left out. For tests, and for ask_sessions.
 [[nodiscard]] std::map<std::int64_t, session_connection> connections_in_cons(std::string_view text);
 [[nodiscard]] std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text);
+// How many servers the node /zookeeper/config lists. One that stands alone lists none, and is one.
+[[nodiscard]] std::size_t servers_in_config(std::string_view text);
 // The answers of the AdminServer to "connections" and "dump". Empty when they are not what they should be.
 [[nodiscard]] std::optional<std::map<std::int64_t, session_connection>>
 connections_in_json(std::string_view text);

@@ -7,6 +7,7 @@
 #include "connect/path_argument.hpp"
 #include "connect/run_client.hpp"
 #include "connect/until_signal.hpp"
+#include "look/hands.hpp"
 #include "look/look_at.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
@@ -27,8 +28,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <deque>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -50,55 +49,6 @@ struct top_options {
     std::vector<std::string> paths;
     std::chrono::milliseconds interval = std::chrono::seconds{1};
     bool as_json = false;
-};
-
-// How often a lock has changed hands within the last minute. A look sees the node of the holder; the numbers of the nodes
-// tell how many holders there were between two looks.
-class hands {
-public:
-    void seen(const queue_entry& holder, steady_clock::time_point now)
-    {
-        if (began_ == steady_clock::time_point{}) {
-            began_ = now;
-        } else if (holder.czxid != czxid_) {
-            const auto more = holder.number - number_;
-            changes_.push_back({now, more > 0 ? more : 1});
-        }
-        czxid_ = holder.czxid;
-        number_ = holder.number;
-        while (!changes_.empty() && now - changes_.front().when > window) {
-            changes_.pop_front();
-        }
-    }
-
-    // A minute; empty until it was looked at for a second.
-    [[nodiscard]] std::string a_minute(steady_clock::time_point now) const
-    {
-        const auto looked = std::min<steady_clock::duration>(now - began_, window);
-        if (began_ == steady_clock::time_point{} || looked < std::chrono::seconds{1}) {
-            return "-";
-        }
-        std::int64_t sum = 0;
-        for (const auto& c : changes_) {
-            sum += c.count;
-        }
-        char text[32];
-        std::snprintf(text, sizeof text, "%.1f",
-                      static_cast<double>(sum) * 60 /
-                          std::chrono::duration<double>(looked).count());
-        return text;
-    }
-
-private:
-    static constexpr auto window = std::chrono::minutes{1};
-    struct change {
-        steady_clock::time_point when;
-        std::int64_t count = 0;
-    };
-    steady_clock::time_point began_{};
-    std::int64_t czxid_ = 0;
-    std::int64_t number_ = 0;
-    std::deque<change> changes_;
 };
 
 std::string padded(std::string text, std::size_t width)

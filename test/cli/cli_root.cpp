@@ -72,6 +72,7 @@ BOOST_AUTO_TEST_CASE(a_root_is_for_those_who_are_allowed)
     BOOST_TEST(make({"--allow-auth", auth("orders"), "--allow-auth", auth("stock"), "--allow-read",
                      "world:anyone"})
                    .status == 0);
+    BOOST_TEST(run_colock(servers, {"root", "--auth", auth("admin"), root + '/'}).status == 122);
     const auto narrower = make({"--allow-auth", auth("orders")});
     BOOST_TEST(narrower.status == 122);
     BOOST_TEST(has(narrower.err, "digest:stock may"), narrower.err);

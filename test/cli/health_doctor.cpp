@@ -253,16 +253,13 @@ BOOST_AUTO_TEST_CASE(the_command_of_a_finding_mends_it)
         const auto commands = root.commands_for("access");
         BOOST_TEST(has(commands, "colock root --take-over /mended/locks\n"), commands);
         BOOST_TEST(!has(commands, "/one"), commands); // other libraries would see `.keep` there
-        BOOST_TEST(has(root.about("access"), "--take-over, the"));
+        BOOST_TEST(has(root.about("access"), "uses anything in /mended/locks: with --take-over"));
         BOOST_TEST(look(servers, {path}).commands_for("access").empty()); // nobody's
     }
     const auto root = look(servers, {"/mended/locks"}, environment).commands_for("access");
     const auto ours = findings_after(root, "/mended/locks", environment);
     BOOST_TEST(has(ours, "/mended/locks is a root that stays"), ours);
     BOOST_TEST(!has(ours, "warning  access"), ours);
-    const auto fresh = look(servers, {"/mended/fresh"}, environment).commands_for("access");
-    BOOST_TEST(fresh == "colock root /mended/fresh\n");
-    BOOST_TEST(has(findings_after(fresh, "/mended/fresh", environment), "is a root that stays"));
 
     admin.create_path("/stays/stuck");
     admin.create("/stays/stuck/x-lock-", {}, admin_session::mode::persistent_sequential);
@@ -326,6 +323,22 @@ BOOST_AUTO_TEST_CASE(a_free_lock_gets_no_node)
     BOOST_TEST_REQUIRE(admin.exists("/free/lock").has_value());
     BOOST_TEST(admin.exists("/free/lock")->cversion == 0); // it never had a child
     admin.remove_tree("/free");
+}
+
+// Its directory is empty, or has gone: a root there would be a node in a queue.
+BOOST_AUTO_TEST_CASE(nobody_is_told_to_make_a_root_of_a_free_lock)
+{
+    admin_session admin{server().connect_string()};
+    admin.create_path("/idle/lock/child");
+    admin.remove("/idle/lock/child");
+    for (const std::string path : {"/idle/lock", "/idle/gone"}) {
+        const auto l = look(server().connect_string(), {path}, {"COLOCK_AUTH=digest orders:x"});
+        BOOST_TEST(l.commands_for("access").empty(), l.commands_for("access"));
+        BOOST_TEST(has(l.about("access"), "name the PATH above it"), l.about("access"));
+    }
+    const auto above = look(server().connect_string(), {"/idle"}, {"COLOCK_AUTH=digest orders:x"});
+    BOOST_TEST(has(above.commands_for("access"), "colock root --take-over /idle\n"));
+    admin.remove_tree("/idle");
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_of_a_single_node_gets_no_children)

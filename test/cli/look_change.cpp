@@ -192,6 +192,23 @@ BOOST_AUTO_TEST_CASE(break_never_deletes_a_successor)
     BOOST_TEST(!admin.exists(path));
 }
 
+BOOST_AUTO_TEST_CASE(break_leaves_a_waiter_alone_that_holds_meanwhile)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto holder = enter(path, contender_name());
+    const auto waiter = enter(path, contender_name());
+    pseudo_terminal t{words({"break", "--node", waiter, path}), environment()};
+    BOOST_TEST(t.wait_for("loses its place"), t.output());
+    BOOST_TEST(t.wait_for("[y/N] "), t.output());
+    admin.remove(holder);
+    t.send("y\r");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 122), t.output());
+    BOOST_TEST(contains(t.output(), "nothing was deleted: meanwhile"), t.output());
+    BOOST_TEST(admin.exists(waiter).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(break_takes_one_of_several_or_all)
 {
     const auto path = fresh_path();

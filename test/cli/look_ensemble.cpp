@@ -35,6 +35,17 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
         BOOST_TEST(json_value(alive.out, "health") == "alive", alive.out);
         BOOST_TEST(contains(alive.out, "connected to " + ensemble[i].connect_string()));
 
+        // It lives, at a server that is not named.
+        const auto& other = ensemble[(i + 1) % ensemble.size()].connect_string();
+        const auto& third = ensemble[(i + 2) % ensemble.size()].connect_string();
+        const auto twice = other + ",localhost" + other.substr(other.find(':'));
+        for (const auto& part : {other, twice, other + ',' + third}) {
+            const auto partly = why(part, path);
+            BOOST_TEST(json_value(partly.out, "cause") == "held", partly.out << partly.err);
+            BOOST_TEST(json_value(partly.out, "health") == "unknown", partly.out);
+            BOOST_TEST(contains(partly.out, "of the 3 servers of this ensemble"), partly.out);
+        }
+
         holder.process().stop();
         std::string cause;
         BOOST_TEST(wait_until(
@@ -46,10 +57,13 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
         BOOST_TEST(cause == "silent_holder");
     }
 
-    holder_process holder{"mutex", {"/last"}, 20s, elsewhere, servers};
-    holder.process().kill();
-    const auto dead = why(servers, "/last");
-    BOOST_TEST(json_value(dead.out, "cause") == "dead_holder", dead.out);
+    admin_session{servers}.create("/in");
+    for (const std::string chroot : {"/in", ""}) {
+        holder_process holder{"mutex", {chroot + "/last"}, 20s, elsewhere, servers};
+        holder.process().kill();
+        const auto dead = why(servers + chroot, "/last");
+        BOOST_TEST(json_value(dead.out, "cause") == "dead_holder", dead.out);
+    }
     // One of them does not answer: then the holder may be connected there.
     ensemble[ensemble.followers().front()].kill();
     const auto unknown = why(servers, "/last");

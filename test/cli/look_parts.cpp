@@ -1,11 +1,19 @@
 // Parts of the looking commands, without a server: names, answers of servers, circles of waiting.
+#include <support/subprocess.hpp>
+
 #include "connect/four_letter_word.hpp"
+#include "health/findings.hpp"
 #include "look/deadlock.hpp"
+#include "look/hands.hpp"
+#include "look/local_process.hpp"
 #include "look/session_facts.hpp"
 #include "names/lock_kind.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <unistd.h>
+
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -78,6 +86,65 @@ BOOST_AUTO_TEST_CASE(connections_that_a_server_tells)
     for (const auto* wrong : {"", "[]", "{}", "{\"connections\":", "<html>"}) {
         BOOST_TEST(!connections_in_json(wrong), wrong);
     }
+}
+
+BOOST_AUTO_TEST_CASE(servers_of_an_ensemble)
+{
+    BOOST_TEST(servers_in_config("") == 1U); // one that stands alone
+    BOOST_TEST(servers_in_config("server.1=a:2888:3888:participant;0.0.0.0:2181\n"
+                                 "server.2=b:2888:3888:participant\nserver.9=c:1:2:observer\n"
+                                 "group.1=1:2\nversion=100000000") == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_word_is_the_same_in_each_shell)
+{
+    const std::string all[] = {R"(plain/word-1)",      R"(it's)", R"(a\\b\)",  R"(\';echo no;'\'')",
+                               R"($(echo no) `echo`)", R"(\n)",   R"(x "y" *)"};
+    for (const std::string shell : {"sh", "bash", "zsh", "fish"}) {
+        if (test::find_program(shell).empty()) {
+            continue;
+        }
+        for (const auto& word : all) {
+            test::subprocess p{{shell, "-c", "printf '%s.\\n' " + shell_word(word)},
+                               {.capture_output = true}};
+            BOOST_TEST(p.read_line(std::chrono::seconds{30}).value_or("nothing") == word + '.',
+                       shell);
+        }
+    }
+    BOOST_TEST(shell_word("a line\nfeed").empty());
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_this_machine)
+{
+    const auto self = "host=" + this_host() + " pid=" + std::to_string(::getpid());
+    const auto state = [](const std::string& data, std::chrono::system_clock::time_point since) {
+        queue_entry e;
+        e.data = data;
+        return look_at_process(e.owner(), since).state;
+    };
+    const auto now = std::chrono::system_clock::now();
+    BOOST_TEST((state(self + " program=look_parts", now) == process_state::running));
+    // Began later, by this clock: the servers' may be behind.
+    const auto before = now - std::chrono::hours{1};
+    BOOST_TEST((state(self + " program=look_parts", before) == process_state::unknown));
+    BOOST_TEST((state(self + " program=other", now) == process_state::another_one));
+}
+
+BOOST_AUTO_TEST_CASE(changes_of_the_last_minute)
+{
+    using namespace std::chrono_literals;
+    hands h;
+    queue_entry holder;
+    const std::chrono::steady_clock::time_point began{1h};
+    BOOST_TEST(h.a_minute(began) == "-");
+    for (int i = 0; i != 7; ++i) {
+        holder.czxid = holder.number = i;
+        h.seen(holder, began + i * 10s);
+    }
+    BOOST_TEST(h.a_minute(began + 60s) == "6.0");
+    // Nobody holds it any more, so nothing is seen.
+    BOOST_TEST(h.a_minute(began + 95s) == "3.0");
+    BOOST_TEST(h.a_minute(began + 10min) == "0.0");
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_sessions_that_a_server_tells)
