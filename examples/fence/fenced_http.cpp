@@ -34,25 +34,34 @@ response exchange(const std::string& host, request asked)
     return answer;
 }
 
+void check(bool good, const response& answer)
+{
+    if (!good) {
+        throw std::runtime_error{std::string{http::obsolete_reason(answer.result())}};
+    }
+}
+
 asio::awaitable<void> write(const std::string& host, const colock::unique_lock& held)
 {
     const auto text = note::ask("what shall the note say?");
     for (;;) {
         const auto old = exchange(host, {http::verb::get, "/note", 11});
+        const bool is_new = old.result() == http::status::not_found;
+        check(is_new || old.result() == http::status::ok, old);
         request put{http::verb::put, "/note", 11, text};
         colock::fenced(held, [&](const std::string& token) {
             put.set("Fencing-Token", token);
             return colock::fence::accepts(std::string{old["Fencing-Token"]}, held.token());
         });
         note::ask("instead of '" + old.body() + "'?");
-        put.set(http::field::if_match, old[http::field::etag]);
-        const auto status = exchange(host, put).result();
-        if (http::to_status_class(status) == http::status_class::successful) {
+        put.set(is_new ? http::field::if_none_match : http::field::if_match,
+                is_new ? "*" : std::string{old[http::field::etag]});
+        const auto answer = exchange(host, put);
+        if (http::to_status_class(answer.result()) == http::status_class::successful) {
             co_return;
         }
-        if (status != http::status::precondition_failed) { // else somebody has written: look again
-            throw std::runtime_error{std::string{http::obsolete_reason(status)}};
-        }
+        // Somebody has written: look again.
+        check(answer.result() == http::status::precondition_failed, answer);
     }
 }
 

@@ -34,6 +34,8 @@ public:
         return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
     }
 
+    void fail(bool fails) { fails_ = fails; }
+
 private:
     void serve()
     {
@@ -57,14 +59,21 @@ private:
     {
         const auto tag = '"' + std::to_string(version_) + '"';
         http::response<http::string_body> answer{http::status::ok, 11};
-        if (asked.method() == http::verb::put) {
-            if (asked[http::field::if_match] != tag) {
+        const bool is_there = version_ != 0;
+        if (fails_ && asked.method() == http::verb::get) {
+            answer.result(http::status::service_unavailable);
+        } else if (asked.method() == http::verb::put) {
+            const auto condition =
+                asked[is_there ? http::field::if_match : http::field::if_none_match];
+            if (condition != (is_there ? tag : "*")) {
                 answer.result(http::status::precondition_failed);
             } else {
                 ++version_;
                 content_ = asked.body();
                 token_ = std::string{asked["Fencing-Token"]};
             }
+        } else if (!is_there) {
+            answer.result(http::status::not_found);
         } else {
             answer.set(http::field::etag, tag);
             answer.set("Fencing-Token", token_);
@@ -78,6 +87,7 @@ private:
     asio::io_context io_;
     tcp::acceptor acceptor_{io_, {asio::ip::make_address("127.0.0.1"), 0}};
     std::atomic<bool> ends_ = false;
+    std::atomic<bool> fails_ = false;
     int version_ = 0;
     std::string content_;
     std::string token_;
@@ -85,7 +95,7 @@ private:
 };
 
 struct in_object_store {
-    const object_store store{};
+    object_store store;
     fence_scene scene{"fenced_http", "nothing", store.address()};
 };
 
@@ -101,6 +111,20 @@ BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
 BOOST_AUTO_TEST_CASE(a_write_after_reading_is_refused)
 {
     scene.write_after_reading_is_refused();
+}
+
+// Without what it says, there is neither a token to compare nor a condition to write on.
+BOOST_AUTO_TEST_CASE(a_store_that_cannot_be_read_is_not_written_to)
+{
+    scene.start().writes("good news");
+    store.fail(true);
+    auto blind = scene.start();
+    blind.wait_for_question();
+    blind.answer("blind");
+    blind.line_after("failed: ");
+    BOOST_TEST(blind.wait().code == 1);
+    store.fail(false);
+    BOOST_TEST(scene.reads() == "good news");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

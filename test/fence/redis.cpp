@@ -11,13 +11,16 @@ namespace fence = colock::fence::redis;
 namespace {
 
 struct redis : store_server {
-    redis()
+    explicit redis(const std::string& locale = "C")
     {
         if (find_program("redis-server").empty()) {
             skip("redis-server is missing");
         }
-        start({"redis-server", "--port", port(), "--bind", "127.0.0.1", "--save", "", "--dir",
-               directory()},
+        if (locale != "C") {
+            run({"localedef", "-i", locale, "-f", "UTF-8", directory() + '/' + locale});
+        }
+        start({"env", "LOCPATH=" + directory(), "LC_ALL=" + locale, "redis-server", "--port",
+               port(), "--bind", "127.0.0.1", "--save", "", "--dir", directory()},
               SIGTERM);
         BOOST_REQUIRE(wait_until([&] { return listens(); }, 30s));
     }
@@ -62,6 +65,22 @@ BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
 {
     const redis store;
     fence_scene{"fenced_redis", "libhiredis-dev", store.port()}.late_write_is_refused();
+}
+
+// In Danish "aa" is a letter after z, and Lua compares texts as the server's locale says.
+BOOST_AUTO_TEST_CASE(a_locale_changes_no_order)
+{
+    redis store{"da_DK"};
+    const std::string earlier = "000000000000aa000000000000000000",
+                      later = "000000000000ab000000000000000000";
+    const auto presents = [&](const std::string& token) {
+        return store.ask({"redis-cli", "EVAL", std::string{fence::present} + "return 'accepted'",
+                          "1", "{note}:fence", token});
+    };
+    BOOST_TEST(presents(earlier) == "accepted");
+    BOOST_TEST(presents(later) == "accepted");
+    BOOST_TEST(fence::refused(presents(earlier)));
+    BOOST_TEST(presents(later) == "accepted");
 }
 
 BOOST_AUTO_TEST_CASE(cost)

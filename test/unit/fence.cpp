@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -138,6 +139,26 @@ BOOST_AUTO_TEST_CASE(a_file_keeps_what_the_greatest_token_wrote)
     BOOST_TEST(content_of(path) == "once more");
     BOOST_TEST(file::replace(path, next, std::string(100'000, 'x')));
     BOOST_TEST(content_of(path).size() == 100'000);
+}
+
+BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note", other = directory.path() + "/other";
+    const auto token = to_string(fencing_token{7, 1});
+    BOOST_TEST(file::replace(path, token, "for all"));
+    std::ofstream{other} << "of somebody";
+    for (const auto mode : {0600U, 0640U, 0755U}) {
+        BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+        BOOST_REQUIRE(::symlink(other.c_str(), (path + ".next").c_str()) == 0);
+        BOOST_TEST(file::replace(path, token, "secret"));
+        struct stat now {};
+        BOOST_REQUIRE(::lstat(path.c_str(), &now) == 0);
+        BOOST_TEST((now.st_mode & 0777U) == mode);
+        BOOST_TEST(S_ISREG(now.st_mode));
+        BOOST_TEST(content_of(path) == "secret");
+    }
+    BOOST_TEST(content_of(other) == "of somebody");
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_another_one_writes_is_not_waited_for)

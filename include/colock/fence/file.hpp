@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,8 +24,8 @@ namespace detail {
 
 class descriptor {
 public:
-    descriptor(const std::string& path, int flags)
-        : number_{::open(path.c_str(), flags | O_CLOEXEC, 0666)}
+    descriptor(const std::string& path, int flags, ::mode_t mode = 0666)
+        : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)}
     {
     }
     descriptor(const descriptor&) = delete;
@@ -49,13 +50,28 @@ inline void check(bool good, const std::string& what)
     }
 }
 
+// Nobody may read the new file who could not read the old one.
+inline void take_rights(int of, const struct stat& old, const std::string& path)
+{
+    const bool is_of_group = ::fchown(of, static_cast<::uid_t>(-1), old.st_gid) == 0;
+    [[maybe_unused]] const int only_root_may = ::fchown(of, old.st_uid, static_cast<::gid_t>(-1));
+    check(::fchmod(of, old.st_mode & (is_of_group ? 0777U : 0707U)) == 0, path);
+}
+
 // All of the file, which is replaced at once. The caller excludes other writers.
 inline void replace(const std::string& path, const std::string& content)
 {
+    struct stat old {};
+    const bool is_there = ::stat(path.c_str(), &old) == 0;
+    check(is_there || errno == ENOENT, path);
     const std::string next = path + ".next";
     {
-        const descriptor out{next, O_WRONLY | O_CREAT | O_TRUNC};
+        ::unlink(next.c_str()); // which a crash has left
+        const descriptor out{next, O_WRONLY | O_CREAT | O_EXCL, is_there ? 0600U : 0666U};
         check(out.number() >= 0, next);
+        if (is_there) {
+            take_rights(out.number(), old, next);
+        }
         for (std::size_t done = 0; done != content.size();) {
             const auto n = ::write(out.number(), content.data() + done, content.size() - done);
             check(n >= 0 || errno == EINTR, next);
@@ -113,7 +129,8 @@ inline bool present(const std::string& path, const std::string& token)
     return detail::present(path, token);
 }
 
-/// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was.
+/// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was. The file
+/// keeps its mode, and its owner and group as far as this process may give them; access control lists are lost.
 inline bool replace(const std::string& path, const std::string& token, const std::string& content)
 {
     const detail::exclusion alone{path};

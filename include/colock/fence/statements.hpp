@@ -92,10 +92,15 @@ inline constexpr const char* column =
 namespace redis {
 
 /// The beginning of a script in Lua; what the script writes follows. KEYS[1]: the fence; ARGV[1]: the token. When that was
-/// refused, the reply is an error that begins with FENCED, and nothing after this was run.
+/// refused, the reply is an error that begins with FENCED, and nothing after this was run. It compares byte by byte: Lua
+/// compares texts in the order of the server's locale.
 inline constexpr std::string_view present =
     "local seen = redis.call('GET', KEYS[1])\n"
-    "if seen and seen > ARGV[1] then return redis.error_reply('FENCED by ' .. seen) end\n"
+    "for i = 1, seen and #seen or 0 do\n"
+    "  local old, new = seen:byte(i), ARGV[1]:byte(i)\n"
+    "  if old > new then return redis.error_reply('FENCED by ' .. seen) end\n"
+    "  if old < new then break end\n"
+    "end\n"
     "redis.call('SET', KEYS[1], ARGV[1])\n";
 
 /// Whether the text of an error says that the token was refused.
