@@ -15,6 +15,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,11 +26,6 @@ namespace colock::cli {
 namespace {
 
 namespace asio = boost::asio;
-
-struct paths_options {
-    server_options servers;
-    std::string word;
-};
 
 // Somebody waits at a prompt: to connect, and to be answered, may take this long each.
 constexpr std::chrono::milliseconds for_a_prompt{700};
@@ -70,9 +66,11 @@ asio::awaitable<int> offer_for_a_moment(client& zk, std::string word)
     co_return success;
 }
 
-// The options that the line has so far; it may be unfinished.
-void read_typed(std::vector<std::string> words, server_options& into)
+// The options that the line has so far, and the settings as it reads them: with --config, nothing of other files, whose
+// identity is for other servers. It may be unfinished; then nothing is known.
+std::optional<server_options> read_typed(std::vector<std::string> words)
 {
+    server_options into;
     CLI::App line;
     line.set_help_flag();
     line.allow_extras();
@@ -81,9 +79,10 @@ void read_typed(std::vector<std::string> words, server_options& into)
     try {
         line.parse(words);
     } catch (const CLI::ParseError&) {
-        return;
+        return std::nullopt;
     }
     apply_settings(line);
+    return into;
 }
 
 } // namespace
@@ -92,7 +91,7 @@ void add_paths(program& p)
 {
     auto& c = p.add(
         {.name = "paths",
-         .synopsis = "[options] WORD [-- LINE...]",
+         .synopsis = "WORD [-- LINE...]",
          .summary = "print what a path may go on with, for completion",
          .description =
              "Prints the paths of nodes that begin with WORD, one level further, each in a line; "
@@ -103,19 +102,21 @@ void add_paths(program& p)
              "shell.",
          .examples = {{"colock paths /locks/ba", "The paths that begin so."}},
          .statuses = {{"0", "Always, whatever was found."}, {"121", {}}, {"122", {}}}});
-    const auto o = std::make_shared<paths_options>();
-    c.options->add_option("WORD", o->word, "how the path begins")->required();
-    add_server_options(*c.options, o->servers);
-    c.run = [&p, o] {
-        if (!o->word.starts_with('/')) {
+    const auto word = std::make_shared<std::string>();
+    c.options->add_option("WORD", *word, "how the path begins")->required();
+    c.run = [&p, word] {
+        if (!word->starts_with('/')) {
             return success;
         }
         try {
-            read_typed(p.words(), o->servers);
-            auto options = to_client_options(o->servers, [](const std::string&) {});
+            const auto servers = read_typed(p.words());
+            if (!servers) {
+                return success;
+            }
+            auto options = to_client_options(*servers, [](const std::string&) {});
             options.connect_timeout = for_a_prompt;
             options.close_timeout = for_a_prompt;
-            run_client(options, [&](client& zk) { return offer_for_a_moment(zk, o->word); });
+            run_client(options, [&](client& zk) { return offer_for_a_moment(zk, *word); });
         } catch (const std::exception&) { // nobody can read it within a command line
         }
         return success;

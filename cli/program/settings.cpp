@@ -24,9 +24,10 @@ namespace {
 struct settable {
     std::string_view name; // of the option, without its dashes
     bool is_file = false;
+    const char* variable = nullptr; // besides that of the option
 };
 constexpr settable settables[] = {{"servers"},
-                                  {"auth", true},
+                                  {"auth", true, "COLOCK_AUTH"},
                                   {"sasl"},
                                   {"acl"},
                                   {"tls"},
@@ -59,6 +60,14 @@ std::string_view without_quotes(std::string_view value)
 {
     const bool is_quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
     return is_quoted ? value.substr(1, value.size() - 2) : value;
+}
+
+// Whether it is said by a variable that the option does not know.
+bool is_in_variable(std::string_view name)
+{
+    const auto* const variable = std::ranges::find(settables, name, &settable::name)->variable;
+    const char* const value = variable ? std::getenv(variable) : nullptr;
+    return value && *value;
 }
 
 // What a file of settings says of files is beside it, unless it is elsewhere.
@@ -189,7 +198,7 @@ std::vector<applied_setting> apply_settings(CLI::App& to)
         const auto dashed = "--" + name;
         auto* const option = to.get_option_no_throw(dashed);
         // The command line or a variable is stronger; or the strongest file takes back what others say.
-        if (!option || option->count() != 0 || s.value.empty()) {
+        if (!option || option->count() != 0 || s.value.empty() || is_in_variable(name)) {
             continue;
         }
         try {

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -76,6 +78,29 @@ BOOST_AUTO_TEST_CASE(paths_prints_what_a_shell_may_put_into_a_line)
     BOOST_TEST(run_colock("127.0.0.1:1", {"paths", top + "/backu", "--", "run", "--timeout", "5s",
                                           "--servers", servers, "--nonsense"})
                    .out == top + "/backup\n");
+}
+
+// The identity of one file of settings is not for the servers of another one.
+BOOST_AUTO_TEST_CASE(paths_shows_the_identity_of_the_line_that_was_typed)
+{
+    const auto auth = files.path() + "/us.auth", other = files.path() + "/other.conf";
+    std::ofstream{auth} << "digest us:secret\n";
+    ::chmod(auth.c_str(), 0600);
+    std::ofstream{files.path() + "/colock.conf"} << "servers = 127.0.0.1:1\nauth = us.auth\n";
+    std::ofstream{other} << "servers = " << servers << '\n';
+    admin_session us{servers};
+    us.add_auth("digest", "us:secret");
+    const std::vector<admin_session::acl_entry> only_us{{31, "auth", ""}};
+    us.create(top + "/ours", {}, admin_session::mode::persistent, only_us);
+    us.create(top + "/ours/lock");
+    const auto offered = [&](std::vector<std::string> line) {
+        line.insert(line.begin(), {"paths", top + "/ours/", "--", "ls"});
+        return run_colock("", line, {"XDG_CONFIG_HOME=" + files.path()}).out;
+    };
+    BOOST_TEST(offered({"--config", other}).empty());
+    BOOST_TEST(offered({"--config", other, "--auth", auth}) == top + "/ours/lock\n");
+    BOOST_TEST(offered({"--servers", servers}) == top + "/ours/lock\n");
+    us.remove_tree(top + "/ours");
 }
 
 BOOST_AUTO_TEST_CASE(servers_that_are_away_or_silent_keep_no_prompt_waiting)
@@ -169,7 +194,10 @@ BOOST_AUTO_TEST_CASE(doctor_takes_several_paths_and_says_commands_that_can_be_pa
     admin.create_path(dead);
     const auto node = admin.create(dead + "/_c_00000000-0000-0000-0000-000000000000-lock-", "",
                                    admin_session::mode::persistent_sequential);
-    const auto r = run_colock("", {"doctor", "--servers", servers, top + "/other", dead});
+    const auto settings = files.path() + "/colock.conf";
+    std::ofstream{settings} << "tls = false\n";
+    const auto r = run_colock(
+        "", {"doctor", "--servers", servers, "--config", settings, top + "/other", dead});
     BOOST_TEST(r.status <= 1, r.err);
     BOOST_TEST(has(r.out, "at " + top + "/other"), r.out);
     const auto line = r.out.find("\n                     colock break");
@@ -177,6 +205,7 @@ BOOST_AUTO_TEST_CASE(doctor_takes_several_paths_and_says_commands_that_can_be_pa
     const auto at = r.out.find("colock", line);
     auto command = r.out.substr(at, r.out.find('\n', at) - at);
     BOOST_TEST(has(command, "--servers " + servers), command);
+    BOOST_TEST(has(command, "--tls=false"), command);
     command.insert(command.find("break") + 5, " --yes"); // where nobody can be asked
     const auto said = said_by({"bash", "-c", command});
     BOOST_TEST(queue_length(admin, dead) == 0, command << ": " << said);

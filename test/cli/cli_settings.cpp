@@ -159,4 +159,15 @@ BOOST_AUTO_TEST_CASE(an_identity_stands_in_a_file_beside_and_is_warned_of_when_o
     BOOST_TEST(has(open.err, "others on this machine can change " + file), open.err);
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_with_an_identity_is_stronger_than_the_file_of_one)
+{
+    write("servers = " + servers + "\nauth = none.auth\n");
+    BOOST_TEST(ls({"--config", file}, {"COLOCK_AUTH=digest orders:secret"}).status ==
+               there_is_no_lock);
+    BOOST_TEST(ls({"--config", file}, {"COLOCK_AUTH="}).status == bad_usage);
+    BOOST_TEST(ls({"--config", file, "--auth", files.path() + "/none.auth"},
+                  {"COLOCK_AUTH=digest orders:secret"})
+                   .status == bad_usage);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
