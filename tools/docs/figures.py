@@ -84,6 +84,10 @@ def deep(report, metric, clients, rtt=0):
     return found(report, metric, clients=clients, rtt_ms=rtt)
 
 
+def processor_time(where, system):
+    return figure("uncontended", f"processor time a cycle, {where}", system)
+
+
 def round_trips(system):
     return figure("uncontended", "lock, in round trips", system, rtt=10)
 
@@ -100,9 +104,13 @@ PEERS = [
     ("one client: lock + unlock, µs", lambda s: figure("uncontended", "lock + unlock", s)),
     ("the same with a delay, in round trips",
      lambda s: figure("uncontended", "lock + unlock, in round trips", s, rtt=10)),
+    ("its processor time, µs: user and system",
+     lambda s: f"{processor_time('user', s)} + {processor_time('system', s)}"),
     ("8 clients: hand-overs a second", lambda s: hand_overs(s, 8)),
     ("32 clients", lambda s: hand_overs(s, 32)),
     ("128 clients", lambda s: hand_overs(s, 128)),
+    ("8 clients, 1 ms round trip", lambda s: hand_overs(s, 8, rtt=1)),
+    ("128 clients, 1 ms round trip", lambda s: hand_overs(s, 128, rtt=1)),
     ("8 clients, 10 ms round trip", lambda s: hand_overs(s, 8, rtt=10)),
     ("8 clients, three servers", lambda s: hand_overs(s, 8, servers=3)),
     ("1,000 locks, 64 at a time: cycles a second", lambda s: figure("many_locks", "cycles", s)),
@@ -117,7 +125,7 @@ def beside_peers(rows=range(len(PEERS))):
 def in_short():
     last = ["a shard moves: ms without an owner",
             *(without_owner("leave", s) if s in ("colock", "kazoo") else "" for s in SYSTEMS)]
-    return beside_peers([0, 2, 8]) + "\n| " + " | ".join(last) + " |"
+    return beside_peers([0, 3, 11]) + "\n| " + " | ".join(last) + " |"
 
 
 def beside_raw():
