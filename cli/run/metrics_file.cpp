@@ -110,14 +110,13 @@ std::string text_in(int file, const std::string& name)
     return text;
 }
 
-// Also what another version of colock has written.
 void check_is_own(std::string_view text, const std::string& name)
 {
     while (!text.empty()) {
         const auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
-        if (!line.empty() && !line.starts_with('#') && !line.starts_with("colock_")) {
-            throw name + " has lines that colock has not written; give --metrics a file of its own";
+        if (!line.empty() && !line.starts_with('#') && !line.starts_with("colock_run_")) {
+            throw name + " has lines that --metrics has not written; give it a file of its own";
         }
     }
 }
@@ -141,14 +140,19 @@ bool claim(int file, const std::string& name)
            own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
-void put_in_place(const std::string& name, const std::string& text, ::mode_t mode)
+// `as`: the file that it replaces.
+void put_in_place(const std::string& name, const std::string& text, const struct stat& as)
 {
     // One process at a time comes here, so this name is its own. The collector reads *.prom only.
     const auto slash = name.rfind('/') + 1;
     const auto next = name.substr(0, slash) + '.' + name.substr(slash) + ".new";
     {
         const metrics_handle to{next, O_WRONLY | O_CREAT | O_TRUNC, 0600};
-        if (::fchmod(to, mode) != 0) {
+        // Others who share the file go on to write it. Root may give it to its owner, a member of its group to that.
+        if (::fchown(to, as.st_uid, as.st_gid) != 0) {
+            static_cast<void>(::fchown(to, static_cast<::uid_t>(-1), as.st_gid));
+        }
+        if (::fchmod(to, as.st_mode & 0777) != 0) {
             refuse_file("cannot write " + next);
         }
         for (std::string_view left = text; !left.empty();) {
@@ -185,7 +189,7 @@ void update_metrics(const std::string& name, const std::vector<metric_change>& c
             auto& value = values[each.series];
             value = each.adds ? value + each.value : each.value;
         }
-        put_in_place(name, exposition_of(run_families, values), about.st_mode & 0777);
+        put_in_place(name, exposition_of(run_families, values), about);
         return;
     }
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace colock::cli {
 
@@ -41,10 +42,17 @@ public:
 
     // The place in the queue is lost, so long after it was taken; the run counts from there on all the same.
     void lost_place(std::chrono::nanoseconds waited) noexcept { waited_before_ += waited; }
-    // The command of the run that begin() has written down was not started: the next begin() takes its place.
-    void not_started() { is_started_ = false; }
-    // This process has begun a run.
-    [[nodiscard]] bool has_begun() const noexcept { return !written_.by.empty() && is_started_; }
+    // Of the run that begin() has written down. Before that, the next begin() takes the place of a run that was begun, even if
+    // its lock was lost, or no server has said that it is written down.
+    void command_started() noexcept
+    {
+        not_started_.clear();
+        has_begun_ = true;
+    }
+    // A run may be written down whose command has not started.
+    [[nodiscard]] bool is_undecided() const noexcept { return !not_started_.empty(); }
+    // The command of a run of this process has started.
+    [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
 
 private:
     struct found {
@@ -64,7 +72,8 @@ private:
     std::chrono::nanoseconds waited_before_{0};
     std::optional<access_control_list> list_;
     run_record written_;
-    bool is_started_ = true;
+    std::vector<std::string> not_started_; // tokens of the runs that may be written down
+    bool has_begun_ = false;
     bool has_end_ = false; // --hold-at-least alone leaves what is known of a period
 };
 

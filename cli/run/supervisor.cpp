@@ -173,8 +173,10 @@ private:
             co_return no_lock();
         }
         restart_pauses pauses;
+        std::optional<steady::time_point> begin; // of the wait, which a switch that is turned does not begin anew
         for (;;) {
-            const auto began = steady::now();
+            begin = begin.value_or(steady::now());
+            const auto began = *begin;
             if (!co_await wait_.until_switched_on(began)) {
                 co_return no_lock();
             }
@@ -191,6 +193,7 @@ private:
                     co_return std::move(*none);
                 }
             }
+            begin.reset();
             const auto granted = steady::now();
             const auto result =
                 got->error ? lost_at_once(got->error) : co_await run_under(got->held);
@@ -350,7 +353,7 @@ private:
         for (;;) {
             phase_ = recording{};
             auto first = co_await first_of(record_.begin(held, what_.job), held.wait_lost(),
-                                           pause_until(over), until_leaving());
+                                           until_over(over), until_leaving());
             auto* const found = std::get_if<record_node::verdict>(&first);
             if (std::holds_alternative<stopping>(phase_)) {
                 if (found && std::holds_alternative<record_node::started>(*found)) {
@@ -390,6 +393,15 @@ private:
             if (!co_await wait_held_back(held, time, over)) {
                 co_return no_lock();
             }
+        }
+    }
+
+    // A run that may be written down is not given up for want of time: the loss of the lock ends the wait for the servers.
+    asio::awaitable<void> until_over(steady::time_point limit)
+    {
+        co_await pause_until(limit);
+        while (record_.is_undecided()) {
+            co_await pause(10ms);
         }
     }
 
@@ -484,8 +496,8 @@ private:
             job_.restore_modes();
         }
         leave_soon();
-        if (result.loss && !result.started) {
-            record_.not_started();
+        if (result.started) {
+            record_.command_started();
         }
         if (what_.job.need_record() && !result.loss) {
             co_await write_end(held, result.started && !result.start_error &&
@@ -494,7 +506,7 @@ private:
         }
         if (result.started && !result.start_error && !result.guardian_lost) {
             say_.exited(outcome_of_command(result.wait_status).status,
-                        !result.loss && !result.held_too_long);
+                        !result.loss && !result.held_too_long && !result.switched_off);
         }
         const bool is_last = what_.retries == 0 && what_.candidate.enabled_by.empty();
         auto release = is_last ? end_session() : held.release(); // GCC 12: not within co_await

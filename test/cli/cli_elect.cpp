@@ -200,6 +200,28 @@ BOOST_AUTO_TEST_CASE(a_limit_holds_for_the_switch_and_a_try_does_not_wait_for_it
     BOOST_TEST(is_one_line(busy.err), busy.err);
 }
 
+BOOST_AUTO_TEST_CASE(a_limit_holds_however_often_the_switch_is_turned)
+{
+    admin.create(at_switch);
+    colock_process leader{servers, elect({}, holding())};
+    BOOST_REQUIRE(runs());
+    colock_process waiter{servers, elect({"--timeout", "2s", "--enabled-by", at_switch}, {"true"})};
+    const auto turned = [&](const std::string& to, std::size_t length) {
+        admin.set(at_switch, to);
+        return wait_until([&] { return queue() == length || !waiter.process().running(); }, patience);
+    };
+    int turns = 0;
+    while (waiter.process().running() && turns != 1000) {
+        BOOST_REQUIRE(turned("off", 1));
+        BOOST_REQUIRE(turned("on", 2));
+        ++turns;
+    }
+    BOOST_TEST(turns < 1000);
+    BOOST_TEST(waiter.status() == 124);
+    enough();
+    BOOST_TEST(leader.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_switch_that_is_turned_during_an_outage_is_seen_after_it)
 {
     admin.create(at_switch);

@@ -130,11 +130,12 @@ BOOST_AUTO_TEST_CASE(many_processes_share_a_file)
 
 BOOST_AUTO_TEST_CASE(a_file_of_somebody_else_stays_as_it_is)
 {
-    for (const std::string text : {"127.0.0.1 localhost\n", "node_other{a=\"b\"} 5\n"}) {
+    for (const std::string text : {"127.0.0.1 localhost\n", "node_other{a=\"b\"} 5\n",
+                                   "colock_lock_waiting{path=\"/a\"} 5\n"}) {
         std::ofstream{file} << text;
         const auto r = measured({}, "exit 4");
         BOOST_TEST(r.status == 4);
-        BOOST_TEST(has(r.err, "give --metrics a file of its own"), r.err);
+        BOOST_TEST(has(r.err, "give it a file of its own"), r.err);
         BOOST_TEST(file_text(file) == text);
     }
     file = files.path() + "/hosts";
@@ -157,6 +158,23 @@ BOOST_AUTO_TEST_CASE(other_paths_stay_and_what_is_no_metric_goes)
     BOOST_REQUIRE(::stat(file.c_str(), &about) == 0);
     BOOST_TEST((about.st_mode & 0777) == 0640u);
     BOOST_TEST(faults_in(text) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_root_adds_to_stays_its_owners)
+{
+    if (::geteuid() != 0) {
+        BOOST_TEST_MESSAGE("skipped: needs root");
+        return;
+    }
+    constexpr ::uid_t nobody = 65534;
+    std::ofstream{file} << "";
+    BOOST_REQUIRE(::chown(file.c_str(), nobody, nobody) == 0);
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    struct stat about {};
+    BOOST_REQUIRE(::stat(file.c_str(), &about) == 0);
+    BOOST_TEST(about.st_uid == nobody);
+    BOOST_TEST(about.st_gid == nobody);
+    BOOST_TEST(outcomes("succeeded") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_with_odd_characters_is_a_label)

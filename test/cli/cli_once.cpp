@@ -1,5 +1,7 @@
 // Jobs that every machine starts, and that run once: with a real server.
+#include <support/matches.hpp>
 #include <support/one_server.hpp>
+#include <support/tcp_proxy.hpp>
 
 #include "run/once_per.hpp"
 #include "run_scene.hpp"
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -220,6 +223,67 @@ BOOST_AUTO_TEST_CASE(G1_a_run_whose_lock_was_lost_is_not_repeated_by_its_retry)
         admin.remove(j.path + '/' + each);
     }
     BOOST_TEST(first.status() == 120);
+    BOOST_TEST(j.times() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(G1_its_own_lost_run_holds_back_each_retry)
+{
+    job j;
+    colock_process first{j.servers, j.with({"--hold-at-least", "1h", "--retry", "3", "--grace",
+                                            "100ms", "--json"},
+                                           j.logs("sleep 100"))};
+    admin_session admin{j.servers};
+    const auto lose = [&] {
+        for (const auto& each : admin.children(j.path)) {
+            admin.remove(j.path + '/' + each);
+        }
+    };
+    const auto times_held_back = [&] {
+        return matches(first.err(), std::regex{R"x("event":"(held_back)")x"}).size();
+    };
+    BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
+    lose(); // while the command runs
+    BOOST_TEST(wait_until([&] { return times_held_back() == 1; }, patience));
+    lose(); // while it waits with the lock
+    BOOST_TEST(wait_until([&] { return times_held_back() == 2 || j.times() == 2; }, patience));
+    BOOST_TEST(j.times() == 1u);
+    first.process().send_signal(SIGTERM);
+    BOOST_TEST(first.status() == 143);
+}
+
+// The servers write the run down, their answer is lost, and so is the session: nothing has run.
+BOOST_AUTO_TEST_CASE(a_run_that_is_written_down_unheard_is_made_by_its_retry)
+{
+    job j;
+    tcp_proxy between{j.servers};
+    auto unheard = between.on_reply(opcode::multi, reaction::drop_and_cut, {.error = 0});
+    colock_process first{between.connect_string(),
+                         j.with({"--once-per", long_period, "--retry", "1", "--grace", "100ms",
+                                 "--session-timeout", "5s"},
+                                j.logs())};
+    BOOST_REQUIRE(unheard.wait(patience));
+    between.refuse(true);
+    between.cut();
+    BOOST_REQUIRE(j.queue_has(0));
+    BOOST_TEST(has(j.record(), "ended=none"));
+    BOOST_TEST(j.times() == 0u);
+    between.refuse(false);
+    BOOST_TEST(first.status() == 0);
+    BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(has(j.record(), "ended=success"));
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_gives_no_run_up_that_may_be_written_down)
+{
+    job j;
+    tcp_proxy between{j.servers};
+    auto held = between.on_reply(opcode::multi, reaction::hold, {.error = 0});
+    colock_process first{between.connect_string(),
+                         j.with({"--once-per", long_period, "--timeout", "3s"}, j.logs())};
+    BOOST_REQUIRE(held.wait(patience));
+    BOOST_TEST(!wait_until([&] { return !first.process().running(); }, 3500ms));
+    held.release();
+    BOOST_TEST(first.status() == 0);
     BOOST_TEST(j.times() == 1u);
 }
 
