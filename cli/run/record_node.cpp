@@ -110,8 +110,7 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
     while (own && !held.loss_reason()) {
         const auto last = co_await read();
         const bool is_own =
-            last.record &&
-            std::ranges::find(not_started_, last.record->by) != not_started_.end();
+            last.record && std::ranges::find(not_started_, last.record->by) != not_started_.end();
         auto decided =
             decide(terms, last.record, *joined_, at(own->ctime), is_own ? last.record->by : token);
         if (auto* const done = std::get_if<has_run>(&decided)) {

@@ -219,7 +219,7 @@ public:
     /// Completion signature: `void(error_code, error_code why)`.
     /// Errors:
     ///  - `errc::not_held`: this object is empty, or the lock was released before it was lost.
-    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///  - `operation_aborted`: the wait was cancelled.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
@@ -242,7 +242,7 @@ public:
     /// Errors:
     ///  - `errc::not_held`: this object is empty, or the lock was released.
     ///  - that of `loss_reason()`: the lock was lost.
-    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///  - `operation_aborted`: the wait was cancelled.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>

@@ -138,7 +138,7 @@ public:
     /// Completion signature: `void(error_code, error_code why)`.
     /// Errors:
     ///  - `errc::not_held`: this object is empty, or the locks were released before one was lost.
-    ///  - `operation_aborted`: the wait was cancelled, or the client was destroyed.
+    ///  - `operation_aborted`: the wait was cancelled.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno> // program_invocation_short_name
 #include <charconv>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,16 +30,31 @@ std::string in_one_line(std::string text)
 
 } // namespace
 
+// A forked child has another one than its parent, to whose text others may refer.
 const std::string& default_owner_data()
 {
-    static const std::string text = [] {
+    struct known_text {
+        pid_t process;
+        std::string text;
+        const known_text* before;
+    };
+    static std::atomic<const known_text*> last{nullptr};
+    const auto* known = last.load();
+    const auto process = ::getpid();
+    while (known == nullptr || known->process != process) {
         char host[256] = "";
         ::gethostname(host, sizeof host - 1);
-        return std::string{host_key} + in_one_line(host) + std::string{pid_key} +
-               std::to_string(::getpid()) + std::string{program_key} +
-               in_one_line(program_invocation_short_name);
-    }();
-    return text;
+        auto made = std::make_unique<const known_text>(
+            known_text{process,
+                       std::string{host_key} + in_one_line(host) + std::string{pid_key} +
+                           std::to_string(process) + std::string{program_key} +
+                           in_one_line(program_invocation_short_name),
+                       known});
+        if (last.compare_exchange_strong(known, made.get())) {
+            known = made.release();
+        }
+    }
+    return known->text;
 }
 
 bool queue_entry::is_revoked() const

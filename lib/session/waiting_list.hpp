@@ -38,9 +38,15 @@ public:
     // Those that were given this tag before they were added.
     void complete_tagged(std::uint64_t tag, const error_code& ec, const Results&... results)
     {
+        complete_between(tag, tag, ec, results...);
+    }
+
+    void complete_between(std::uint64_t first, std::uint64_t last, const error_code& ec,
+                          const Results&... results)
+    {
         for (auto at = waiting_.begin(); at != waiting_.end();) {
             const auto here = at++;
-            if ((*here)->tag == tag) {
+            if (first <= (*here)->tag && (*here)->tag <= last) {
                 take(here).complete(ec, results...);
             }
         }

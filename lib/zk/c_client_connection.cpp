@@ -385,6 +385,9 @@ void c_client_connection::wait_writable()
     if (copy != -1) {
         writable_.assign(copy, failed);
     }
+    if (failed) {
+        ::close(copy);
+    }
     if (copy == -1 || failed) {
         observer_.broken(handle::status::broken); // out of descriptors
         return;

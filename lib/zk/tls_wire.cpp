@@ -150,23 +150,26 @@ public:
     }
     [[nodiscard]] bool carry() override
     {
-        while (server_->tls().unsent().size() < most_unsent) {
-            std::array<char, piece> bytes;
-            const auto count = client_.take(bytes.data(), bytes.size());
-            const bool written = server_->tls().write({bytes.data(), count});
-            ::explicit_bzero(bytes.data(), count); // there may be passwords
-            if (!written) {
+        for (bool has_all = false; !has_all;) {
+            while (!has_all && server_->tls().unsent().size() < most_unsent) {
+                std::array<char, piece> bytes;
+                const auto count = client_.take(bytes.data(), bytes.size());
+                const bool written = server_->tls().write({bytes.data(), count});
+                ::explicit_bzero(bytes.data(), count); // there may be passwords
+                if (!written) {
+                    return false;
+                }
+                has_all = count != bytes.size();
+            }
+            if (!server_->flush()) {
+                server_->hear_last_words();
                 return false;
             }
-            if (count != bytes.size()) {
-                break;
+            if (has_unsent()) {
+                break; // the socket takes no more
             }
         }
-        if (server_->flush()) {
-            return true;
-        }
-        server_->hear_last_words();
-        return false;
+        return true;
     }
     [[nodiscard]] bool has_unsent() const noexcept override
     {

@@ -208,7 +208,8 @@ BOOST_AUTO_TEST_CASE(a_limit_holds_however_often_the_switch_is_turned)
     colock_process waiter{servers, elect({"--timeout", "2s", "--enabled-by", at_switch}, {"true"})};
     const auto turned = [&](const std::string& to, std::size_t length) {
         admin.set(at_switch, to);
-        return wait_until([&] { return queue() == length || !waiter.process().running(); }, patience);
+        return wait_until([&] { return queue() == length || !waiter.process().running(); },
+                          patience);
     };
     int turns = 0;
     while (waiter.process().running() && turns != 1000) {

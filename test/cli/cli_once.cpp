@@ -229,9 +229,9 @@ BOOST_AUTO_TEST_CASE(G1_a_run_whose_lock_was_lost_is_not_repeated_by_its_retry)
 BOOST_AUTO_TEST_CASE(G1_its_own_lost_run_holds_back_each_retry)
 {
     job j;
-    colock_process first{j.servers, j.with({"--hold-at-least", "1h", "--retry", "3", "--grace",
-                                            "100ms", "--json"},
-                                           j.logs("sleep 100"))};
+    colock_process first{
+        j.servers, j.with({"--hold-at-least", "1h", "--retry", "3", "--grace", "100ms", "--json"},
+                          j.logs("sleep 100"))};
     admin_session admin{j.servers};
     const auto lose = [&] {
         for (const auto& each : admin.children(j.path)) {

@@ -409,6 +409,17 @@ BOOST_AUTO_TEST_CASE(an_update_that_is_refused_ends_no_membership)
     outcome<> updated;
     ann.async_update(std::string(2'000'000, 'x'), 1, updated.handler());
     BOOST_TEST(code_of(io, updated) == errc::request_too_large);
+    // Nor other updates: what is refused is not written in their place.
+    const auto limit = client_options{}.max_request_size;
+    outcome<> early, refused, late, asks;
+    ann.async_update("second", 1, early.handler());
+    ann.async_update(std::string(limit, 'x'), 1, refused.handler()); // the path comes to that
+    ann.async_update("__REVOKE__", 1, asks.handler());
+    ann.async_update("first", 1, late.handler());
+    BOOST_TEST(!code_of(io, early));
+    BOOST_TEST(!code_of(io, late));
+    BOOST_TEST(code_of(io, asks) == errc::invalid_option);
+    static_cast<void>(code_of(io, refused));
     outcome<std::uint64_t> told;
     ann.async_wait_rejoin(1, told.handler());
     end_session_of(a);

@@ -3,6 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace colock;
 
 BOOST_AUTO_TEST_CASE(data_of_colock_run_tell_under_which_node_it_runs)
@@ -33,4 +36,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_path_is_no_field)
                                 "host=a under=/x pid= program=b"}) {
         BOOST_TEST((parse_owner(foreign) == owner_info{.text = foreign}), foreign);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_tells_its_own_number)
+{
+    BOOST_TEST((parse_owner(default_owner_data()).pid == ::getpid()));
+    const auto child = ::fork();
+    if (child == 0) {
+        ::_exit(parse_owner(default_owner_data()).pid == ::getpid() ? 0 : 1);
+    }
+    int status = -1;
+    BOOST_TEST(::waitpid(child, &status, 0) == child);
+    BOOST_TEST(status == 0);
 }

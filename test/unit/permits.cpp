@@ -484,6 +484,9 @@ BOOST_AUTO_TEST_CASE(numbers_as_they_are_written)
     BOOST_TEST(!limit_in("12345"));
     BOOST_TEST(maximum_text(12) == "permits=12");
     BOOST_TEST((maximum_in("permits=12") == 12));
+    BOOST_TEST((maximum_in(maximum_text(INT64_MAX)) == INT64_MAX));
+    BOOST_TEST(!maximum_in("permits=9223372036854775808"));
+    BOOST_TEST(!maximum_in("permits=-1"));
     BOOST_TEST(!maximum_in("permits=12a"));
     BOOST_TEST(!maximum_in("permits="));
     BOOST_TEST(!maximum_in("10.0.0.1"));

@@ -176,7 +176,7 @@ private:
         asked_for.async_wait_revoked(
             on_strand(listening_.emplace_back(),
                       [self = this->shared_from_this(), &asked_for](error_code ec) {
-                          if (!ec) {
+                          if (!ec && self->running_) { // else the guard may have gone
                               self->end_body(errc::revoked, "lock " + asked_for.path());
                           }
                       }));

@@ -3,6 +3,7 @@
 #include <colock/detail/access.hpp>
 
 #include "names/path.hpp"
+#include "names/revocation.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -159,7 +160,21 @@ void member_node::update(operation_ptr<error_code> op, std::string data, std::ui
         op.complete(why_);
         return;
     }
-    said_ = {.data = std::move(data), .weight = weight};
+    protocol::member_text says{.data = std::move(data), .weight = weight};
+    const auto text = protocol::text_of(says);
+    // What is refused later takes those with it that were to be written together.
+    if (protocol::was_asked_for(text)) {
+        op->explain(errc::invalid_option, "these data stand for a request to release");
+        op.complete(errc::invalid_option);
+        return;
+    }
+    if (text.size() > core_->options().max_request_size) {
+        op->explain(errc::request_too_large, "the data are larger than max_request_size");
+        op.complete(errc::request_too_large);
+        return;
+    }
+    said_ = std::move(says);
+    op->tag = ++texts_;
     updating_.add(std::move(op));
     write();
 }
@@ -174,21 +189,19 @@ void member_node::write()
         path_, protocol::text_of(said_),
         asio::bind_cancellation_slot(
             write_.slot(),
-            asio::bind_executor(core_->strand(), [self = shared_from_this(), said = said_](
-                                                     const error_code& ec, const node_stat&) {
-                self->writing_ = false;
-                if (!ec) {
-                    self->known_ = said;
-                }
-                if (!self->why_ && !ec && self->said_ != said) {
-                    self->write(); // it has changed since
-                } else {
-                    self->written(ec);
-                }
-            })));
+            asio::bind_executor(core_->strand(),
+                                [self = shared_from_this(), said = said_,
+                                 number = texts_](const error_code& ec, const node_stat&) {
+                                    self->writing_ = false;
+                                    if (!ec) {
+                                        self->known_ = said;
+                                    }
+                                    self->written(ec, number);
+                                })));
 }
 
-void member_node::written(const error_code& ec)
+// The text of that number, with those before it.
+void member_node::written(const error_code& ec, std::uint64_t number)
 {
     if (why_) {
         return;
@@ -201,9 +214,13 @@ void member_node::written(const error_code& ec)
                 self->write();
             }
         });
+        return;
+    }
+    updating_.complete_between(0, number, ec);
+    if (texts_ != number) {
+        write(); // it has changed since
     } else {
         said_ = known_; // with what the servers refuse it could not join again
-        updating_.complete_all(ec);
     }
 }
 

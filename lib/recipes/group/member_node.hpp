@@ -46,7 +46,7 @@ private:
     void entered(const error_code& ec, unique_lock&& held);
     void lost(const error_code& why);
     void write();
-    void written(const error_code& ec);
+    void written(const error_code& ec, std::uint64_t number);
     void over(const error_code& why);
     void catch_up() override;
     void discarded() noexcept override;
@@ -70,6 +70,7 @@ private:
     operation_ptr<error_code, membership> joining_;
     waiting_list<std::uint64_t> rejoining_;
     waiting_list<> updating_;
+    std::uint64_t texts_ = 0; // that it was given to say
     bool writing_ = false;
 
     std::atomic<bool> is_left_{false}; // by its guard

@@ -4,11 +4,12 @@
 #include "names/contender_name.hpp"
 #include "names/kinds.hpp"
 
-#include <cstddef>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace colock::protocol::permits {
@@ -38,8 +39,10 @@ inline constexpr std::string_view maximum_key = "permits=";
         return std::nullopt;
     }
     data.remove_prefix(maximum_key.size());
-    constexpr std::size_t most_digits = 18; // which fit into the number
-    return data.empty() || data.size() > most_digits ? std::nullopt : number_in(data);
+    std::int64_t number = 0;
+    const auto* const end = data.data() + data.size();
+    const auto [rest, ec] = std::from_chars(data.data(), end, number);
+    return ec == std::errc{} && rest == end && number >= 0 ? std::optional{number} : std::nullopt;
 }
 
 using detail::lease_layout;
