@@ -136,6 +136,63 @@ BOOST_AUTO_TEST_CASE(a_transaction_says_of_each_step_what_it_came_to)
     BOOST_TEST(of.text() == "/a");
 }
 
+// As ZooKeeper's server and its client in Java have it: "CreateResult", which is of one of two types.
+BOOST_AUTO_TEST_CASE(a_transaction_says_of_what_it_created_as_much_as_was_asked)
+{
+    client.greet();
+    client.ask(1, type::multi, [](jute_writer& out) {
+        const auto step = [&out](std::int32_t type, std::string_view path, std::int32_t mode) {
+            out.integer(type).boolean(false).integer(-1).text(path).text("x").count(1);
+            out.integer(31).text("world").text("anyone").integer(mode);
+        };
+        step(type::create, "/a", 0);
+        step(type::create2, "/b", 0);
+        step(type::create_container, "/c", 4);
+        step(type::create_ttl, "/d", 5);
+        out.longer(1000).integer(-1).boolean(true).integer(-1);
+    });
+    const auto done = client.only_answer();
+    BOOST_TEST(done.error == 0);
+    jute_reader in{done.body};
+    for (const auto* path : {"/a", "/b", "/c", "/d"}) {
+        const bool is_short = path == std::string_view{"/a"};
+        BOOST_TEST(in.integer() == (is_short ? type::create : type::create2));
+        BOOST_TEST(!in.boolean());
+        BOOST_TEST(in.integer() == 0);
+        BOOST_TEST(in.text() == path);
+        if (!is_short) {
+            BOOST_TEST(in.longer() == done.transaction); // which created it
+            for (int more = 60; more != 0; more -= 4) {
+                in.integer();
+            }
+        }
+    }
+    BOOST_TEST(in.integer() == -1);
+    BOOST_TEST(in.boolean());
+    in.integer();
+    BOOST_TEST((in.is_good() && in.left() == 0));
+}
+
+BOOST_AUTO_TEST_CASE(a_time_to_live_has_its_limits_in_a_transaction_too)
+{
+    client.greet();
+    const auto outcome = [this](std::int64_t ttl) {
+        client.ask(1, type::multi, [ttl](jute_writer& out) {
+            out.integer(type::create_ttl).boolean(false).integer(-1).text("/a").text("").count(1);
+            out.integer(31).text("world").text("anyone").integer(5).longer(ttl);
+            out.integer(-1).boolean(true).integer(-1);
+        });
+        const auto said = client.only_answer();
+        jute_reader in{said.body};
+        in.integer();
+        in.boolean();
+        return in.integer();
+    };
+    BOOST_TEST(outcome(0) == -8);
+    BOOST_TEST(outcome(std::int64_t{1} << 40) == -8);
+    BOOST_TEST(outcome((std::int64_t{1} << 40) - 1) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(watches_that_stay_hear_of_everything_below)
 {
     hand_client watcher{server};

@@ -34,6 +34,7 @@ response written(const submitted& r, const transaction& t, std::vector<tree::res
                 step.error = t.refusals[i];
             } else if (r.call.ops[i].type == colock::transaction_op::kind::create) {
                 step.path = std::move(results[i].path);
+                step.stat = results[i].stat;
             } else if (r.call.ops[i].type == colock::transaction_op::kind::set) {
                 step.stat = results[i].stat;
             }

@@ -107,14 +107,10 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
         switch (c.op) {
         case opcode::create:
             // The server looks at the mode before it looks at the session.
-            if (has_ttl(c.mode) && !extended_types_) {
-                error = zookeeper_errc::unimplemented;
-            } else if (has_ttl(c.mode) && (c.ttl.count() <= 0 || c.ttl.count() > 0xff'ffff'ffff)) {
-                error = zookeeper_errc::bad_arguments;
-            } else if (session_error) {
-                error = session_error;
-            } else {
-                error = create(c.path, c.data, c.mode, c.ttl, c.acl, who, t);
+            error = fault_in(c.mode, c.ttl);
+            if (!error) {
+                error = session_error ? session_error
+                                      : create(c.path, c.data, c.mode, c.ttl, c.acl, who, t);
             }
             break;
         case opcode::remove:
@@ -189,6 +185,15 @@ void preparation::applied(std::int64_t zxid)
             records_.erase(at);
         }
     }
+}
+
+status preparation::fault_in(colock::create_mode mode, std::chrono::milliseconds ttl) const
+{
+    constexpr std::int64_t longest = 0xff'ffff'ffff;
+    return !has_ttl(mode)      ? status{}
+           : !extended_types_ ? zookeeper_errc::unimplemented
+           : ttl.count() <= 0 || ttl.count() > longest ? zookeeper_errc::bad_arguments
+                                                       : status{};
 }
 
 status preparation::create(const std::string& path, const std::string& data,
@@ -379,10 +384,12 @@ void preparation::multi(const operation& c, const identities& who, status sessio
     using kind = colock::transaction_op::kind;
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
-        status error = session_error;
-        if (op.type == kind::create && has_ttl(op.create.mode) && op.create.ttl.count() <= 0) {
-            error = extended_types_ ? zookeeper_errc::bad_arguments : zookeeper_errc::unimplemented;
-        } else if (!error) {
+        auto error =
+            op.type == kind::create ? fault_in(op.create.mode, op.create.ttl) : status{};
+        if (!error) {
+            error = session_error;
+        }
+        if (!error) {
             switch (op.type) {
             case kind::check: error = check(op.path, op.version, who, t); break;
             case kind::create:

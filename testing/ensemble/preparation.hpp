@@ -56,6 +56,8 @@ private:
     void put(const std::string& path, const record& r);
     void roll_back(std::int64_t zxid);
 
+    // In what a create asks for, whatever the tree is like.
+    [[nodiscard]] status fault_in(colock::create_mode mode, std::chrono::milliseconds ttl) const;
     status create(const std::string& path, const std::string& data, colock::create_mode mode,
                   std::chrono::milliseconds ttl, const colock::access_control_list& acl,
                   const identities& who, transaction& t);

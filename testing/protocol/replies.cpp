@@ -73,6 +73,9 @@ void put_step(jute_writer& out, std::int32_t type, const simulated::step_result&
         out.integer(type::error).boolean(false).integer(r.error.value()).integer(r.error.value());
         return;
     }
+    if (type == type::create_container || type == type::create_ttl) {
+        type = type::create2; // of a result there are only these two
+    }
     out.integer(type).boolean(false).integer(0);
     if (type != type::check) { // which says more when it stands alone
         put_body(out, {.type = type}, {.text = r.path, .stat = r.stat});

@@ -54,7 +54,9 @@ static_assert(static_cast<int>(opcode::set_acl) == static_cast<int>(colock::zk::
                            .acl = std::move(r.acl)};
     made.results.reserve(r.results.size());
     for (auto& step : r.results) {
-        made.results.push_back({to_library(step.error), std::move(step.path), step.stat});
+        // The library's creates in a transaction are such as are answered with a path alone.
+        const auto stat = step.path.empty() ? step.stat : colock::node_stat{};
+        made.results.push_back({to_library(step.error), std::move(step.path), stat});
     }
     return made;
 }
