@@ -193,6 +193,36 @@ BOOST_AUTO_TEST_CASE(a_time_to_live_has_its_limits_in_a_transaction_too)
     BOOST_TEST(outcome((std::int64_t{1} << 40) - 1) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(an_address_may_be_that_of_many)
+{
+    hand_client near{server, "10.1.2.3"};
+    hand_client far{server, "10.2.0.1"};
+    near.greet();
+    far.greet();
+    const auto made = [&](std::string_view path, std::string_view id) {
+        near.ask(1, type::create, [&](jute_writer& out) {
+            out.text(path).text("").count(1).integer(31).text("ip").text(id).integer(0);
+        });
+        return near.only_answer().error;
+    };
+    const auto seen = [](hand_client& by, std::string_view path) {
+        by.about(2, type::get, path);
+        return by.only_answer().error == 0;
+    };
+    BOOST_TEST(made("/sixteen", "10.1.0.0/16") == 0);
+    BOOST_TEST((seen(near, "/sixteen") && !seen(far, "/sixteen")));
+    BOOST_TEST(made("/fourteen", "10.1.9.9/14") == 0);
+    BOOST_TEST((seen(near, "/fourteen") && seen(far, "/fourteen")));
+    BOOST_TEST(made("/all", "0.0.0.0/0") == 0);
+    BOOST_TEST((seen(near, "/all") && seen(far, "/all")));
+    BOOST_TEST(made("/one", "10.1.2.3") == 0);
+    BOOST_TEST((seen(near, "/one") && !seen(far, "/one")));
+    for (const auto* bad : {"", "10.1.2", "10.1.2.3.4", "1.2.3.999", "1.2.3.4/99", "1.2.3.4/",
+                            "1.2.3.4/8/8", "1..2.3", "1.2.3.4.", "::1"}) {
+        BOOST_TEST(made("/none", bad) == -114, bad);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(watches_that_stay_hear_of_everything_below)
 {
     hand_client watcher{server};

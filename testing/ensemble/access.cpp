@@ -3,6 +3,8 @@
 #include "sha1.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 namespace colock::simulated {
@@ -32,11 +34,52 @@ bool is_open(const colock::acl_entry& entry)
     return entry.scheme == "world" && entry.id == "anyone";
 }
 
-// Four numbers, and perhaps how many bits of them count.
-bool is_address(const std::string& id)
+// Addresses with the same first bits.
+struct subnet {
+    std::uint32_t address = 0;
+    std::uint32_t bits = 32;
+
+    [[nodiscard]] bool contains(std::uint32_t other) const
+    {
+        return bits == 0 || (address ^ other) >> (32 - bits) == 0;
+    }
+};
+
+// Four numbers, and perhaps how many bits of them count. As in ZooKeeper, IPv6 has none.
+std::optional<subnet> subnet_in(const std::string& id)
 {
-    return std::ranges::count(id, '.') == 3 &&
-           id.find_first_not_of("0123456789./") == std::string::npos;
+    subnet found;
+    const auto* at = id.data();
+    const auto* const end = at + id.size();
+    const auto read = [&](std::uint32_t& number, std::uint32_t most) {
+        const auto [rest, ec] = std::from_chars(at, end, number);
+        at = rest;
+        return ec == std::errc{} && number <= most;
+    };
+    for (int i = 0; i != 4; ++i) {
+        std::uint32_t part = 0;
+        if ((i != 0 && (at == end || *at++ != '.')) || !read(part, 255)) {
+            return std::nullopt;
+        }
+        found.address = found.address << 8 | part;
+    }
+    if (at != end && (*at++ != '/' || !read(found.bits, 32))) {
+        return std::nullopt;
+    }
+    return at == end ? std::optional{found} : std::nullopt;
+}
+
+bool is_of(const identity& who, const colock::acl_entry& entry)
+{
+    if (who.scheme != entry.scheme) {
+        return false;
+    }
+    if (who.scheme != "ip" || who.id == entry.id) {
+        return who.id == entry.id;
+    }
+    const auto own = subnet_in(who.id);
+    const auto whole = subnet_in(entry.id);
+    return own && whole && whole->contains(own->address);
 }
 
 // Such as "CN=orders,O=shop". ZooKeeper's server reads more closely which types of names there are.
@@ -90,8 +133,8 @@ bool may(std::int32_t permission, const colock::access_control_list& acl, const 
     return acl.empty() || std::ranges::any_of(acl, [&](const colock::acl_entry& entry) {
                return (entry.permissions & permission) != 0 &&
                       (is_open(entry) ||
-                       (entry.scheme != "world" &&
-                        std::ranges::find(who, identity{entry.scheme, entry.id}) != who.end()));
+                       std::ranges::any_of(
+                           who, [&](const identity& own) { return is_of(own, entry); }));
            });
 }
 
@@ -122,7 +165,7 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
                 return {};
             }
         } else if ((entry->scheme == "digest" && std::ranges::count(entry->id, ':') == 1) ||
-                   (entry->scheme == "ip" && is_address(entry->id)) ||
+                   (entry->scheme == "ip" && subnet_in(entry->id)) ||
                    (entry->scheme == "x509" && knows_certificates &&
                     is_distinguished_name(entry->id))) {
             resolved.push_back(*entry);
