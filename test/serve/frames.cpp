@@ -405,6 +405,75 @@ BOOST_AUTO_TEST_CASE(what_is_kept_is_bounded)
     BOOST_TEST(fifth.port.is_over());
 }
 
+BOOST_AUTO_TEST_CASE(access_lists_take_room)
+{
+    auto settings = some_settings();
+    settings.limits.bytes = 2'000;
+    memory_server small{settings};
+    hand_client greedy{small};
+    greedy.greet();
+    const auto before = small.nodes().bytes();
+    const auto list = [](jute_writer& out, std::size_t name) {
+        out.count(1).integer(31).text("digest").text(std::string(name, 'x') + ":y");
+    };
+    const auto made = [&](std::size_t name) {
+        greedy.ask(1, type::create, [&](jute_writer& out) {
+            out.text("/a").text("");
+            list(out, name);
+            out.integer(0);
+        });
+        return greedy.only_answer().error;
+    };
+    const auto changed = [&](std::size_t name) {
+        greedy.ask(2, type::set_acl, [&](jute_writer& out) {
+            out.text("/b");
+            list(out, name);
+            out.integer(-1);
+        });
+        return greedy.only_answer().error;
+    };
+    BOOST_TEST(made(3'000) == -125);
+    BOOST_TEST(made(1'000) == 0);
+    BOOST_TEST(made(0) == -110); // it is there
+    greedy.create(3, "/b");
+    BOOST_TEST(greedy.only_answer().error == 0);
+    BOOST_TEST(changed(1'000) == -125);
+    BOOST_TEST(changed(500) == 0);
+    for (const auto* path : {"/a", "/b"}) {
+        greedy.ask(4, type::remove, [&](jute_writer& out) { out.text(path).integer(-1); });
+        BOOST_TEST(greedy.only_answer().error == 0);
+    }
+    BOOST_TEST(small.nodes().bytes() == before);
+}
+
+BOOST_AUTO_TEST_CASE(paths_of_watches_and_identities_are_bounded)
+{
+    auto settings = some_settings();
+    settings.limits.watched = 10'000;
+    settings.limits.proofs = 1'000;
+    memory_server small{settings};
+    hand_client watcher{small};
+    watcher.greet();
+    for (std::int32_t i = 0; i != 3 && !watcher.port.is_over(); ++i) {
+        const auto path = "/" + std::string(6'000, static_cast<char>('a' + i));
+        watcher.ask(i, type::exists, [&](jute_writer& out) { out.text(path).boolean(true); });
+    }
+    BOOST_TEST(watcher.port.is_over());
+    BOOST_TEST(watcher.answers().size() == 2U);
+
+    hand_client many{small};
+    many.greet();
+    std::size_t proved = 0;
+    for (char name = 'a'; name <= 'z' && !many.port.is_over(); ++name) {
+        many.ask(-4, type::auth, [name](jute_writer& out) {
+            out.integer(0).text("digest").text(std::string(90, name) + ":secret");
+        });
+        proved += many.answers().size();
+    }
+    BOOST_TEST(many.port.is_over());
+    BOOST_TEST(proved == 8U);
+}
+
 BOOST_AUTO_TEST_CASE(operators_are_answered)
 {
     client.greet();

@@ -29,6 +29,13 @@ std::string base64(const std::string& bytes)
     return text;
 }
 
+const shared_acl& the_open_one()
+{
+    static const auto open =
+        std::make_shared<const colock::access_control_list>(colock::open_acl());
+    return open;
+}
+
 bool is_open(const colock::acl_entry& entry)
 {
     return entry.scheme == "world" && entry.id == "anyone";
@@ -125,6 +132,17 @@ bool authenticate(const claim& c, const std::string& address, identities& to)
     return true;
 }
 
+std::size_t size_of(const colock::access_control_list& acl)
+{
+    std::size_t size = 0;
+    if (acl != *the_open_one()) {
+        for (const auto& entry : acl) {
+            size += sizeof entry + entry.scheme.size() + entry.id.size();
+        }
+    }
+    return size;
+}
+
 bool may(std::int32_t permission, const colock::access_control_list& acl, const identities& who)
 {
     if (std::ranges::find(who, std::string{"super"}, &identity::scheme) != who.end()) {
@@ -141,10 +159,8 @@ bool may(std::int32_t permission, const colock::access_control_list& acl, const 
 shared_acl resolve(const colock::access_control_list& acl, const identities& who,
                    bool knows_certificates)
 {
-    static const auto open =
-        std::make_shared<const colock::access_control_list>(colock::open_acl());
-    if (acl == *open) {
-        return open;
+    if (acl == *the_open_one()) {
+        return the_open_one();
     }
     colock::access_control_list resolved;
     for (auto entry = acl.begin(); entry != acl.end(); ++entry) {

@@ -6,6 +6,7 @@
 #include "transaction.hpp"
 #include "wire.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,9 @@ using shared_identities = std::shared_ptr<const identities>;
 
 // What a connection has said about itself is added to `to`. False when the server does not know the scheme.
 [[nodiscard]] bool authenticate(const claim& c, const std::string& address, identities& to);
+
+// What it takes to keep; nothing, if it is the open one, which all nodes share.
+[[nodiscard]] std::size_t size_of(const colock::access_control_list& acl);
 
 [[nodiscard]] bool may(std::int32_t permission, const colock::access_control_list& acl,
                        const identities& who);

@@ -99,22 +99,29 @@ const tree& ensemble::seen_by(std::size_t i) const
     return impl_->servers[i]->store().applied;
 }
 
-std::size_t ensemble::watches() const
+// Of all servers that serve.
+std::size_t ensemble::sum_of(std::size_t (front::*count)() const noexcept) const
 {
     std::size_t sum = 0;
     for (std::size_t i = 0; i != size(); ++i) {
-        sum += serves(i) ? impl_->servers[i]->role()->clients()->watch_count() : 0;
+        sum += serves(i) ? (impl_->servers[i]->role()->clients()->*count)() : 0;
     }
     return sum;
 }
 
+std::size_t ensemble::watches() const
+{
+    return sum_of(&front::watch_count);
+}
+
+std::size_t ensemble::watch_bytes() const
+{
+    return sum_of(&front::watch_bytes);
+}
+
 std::size_t ensemble::connections() const
 {
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i != size(); ++i) {
-        sum += serves(i) ? impl_->servers[i]->role()->clients()->connection_count() : 0;
-    }
-    return sum;
+    return sum_of(&front::connection_count);
 }
 
 bool ensemble::by_hand(operation c)

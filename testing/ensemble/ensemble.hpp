@@ -62,6 +62,7 @@ struct ensemble_options {
     std::function<std::int64_t(std::size_t server)> old_session = {};
 };
 
+class front;
 class server;
 
 class ensemble {
@@ -106,6 +107,7 @@ public:
 
     [[nodiscard]] const tree& seen_by(std::size_t i) const;
     [[nodiscard]] std::size_t watches() const; // of all servers, as each of them counts
+    [[nodiscard]] std::size_t watch_bytes() const; // of their paths
     [[nodiscard]] std::size_t connections() const;
 
     // ---- operators
@@ -127,6 +129,9 @@ public:
 private:
     friend class server;
     struct impl;
+
+    [[nodiscard]] std::size_t sum_of(std::size_t (front::*count)() const noexcept) const;
+
     std::unique_ptr<impl> impl_;
 };
 

@@ -89,6 +89,7 @@ public:
     [[nodiscard]] std::vector<std::pair<std::int64_t, std::chrono::milliseconds>> take_touched();
 
     [[nodiscard]] std::size_t watch_count() const noexcept { return watches_.size(); }
+    [[nodiscard]] std::size_t watch_bytes() const noexcept { return watches_.bytes(); }
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
 
 private:

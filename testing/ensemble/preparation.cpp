@@ -231,7 +231,7 @@ status preparation::create(const std::string& path, const std::string& data,
     if (ephemeral_owner::type_of(parent->owner) == ephemeral_owner::type::session) {
         return zookeeper_errc::no_children_for_ephemerals;
     }
-    if (!has_room(t.changes.size() + 1, full.size() + data.size())) {
+    if (!has_room(t.changes.size() + 1, full.size() + data.size() + size_of(*resolved))) {
         return zookeeper_errc::quota_exceeded;
     }
     const auto counter = successor(parent->counter);
@@ -347,6 +347,9 @@ status preparation::set_acl(const std::string& path, const colock::access_contro
     }
     if (is_other_version(node->acl_version, version)) {
         return zookeeper_errc::bad_version;
+    }
+    if (!has_room(0, size_of(*resolved))) {
+        return zookeeper_errc::quota_exceeded;
     }
     node->zxid = t.zxid;
     node->acl_version = successor(node->acl_version);

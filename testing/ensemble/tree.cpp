@@ -1,5 +1,7 @@
 #include "tree.hpp"
 
+#include "access.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -53,6 +55,7 @@ tree::tree()
         auto made = std::make_unique<node>();
         made->path = path;
         made->acl = std::move(acl);
+        bytes_ += size_of(*made->acl);
         made->aversion = aversion;
         made->parent = parent;
         if (parent != nullptr) {
@@ -150,6 +153,7 @@ void tree::apply(const transaction& t, witness* told, std::vector<result>* resul
         }
         case change::kind::set_acl: { // which no watch hears of
             auto* n = const_cast<node*>(find(c.path));
+            bytes_ += size_of(*c.acl) - size_of(*n->acl);
             n->acl = c.acl;
             n->aversion = c.version;
             at = n;
@@ -186,7 +190,7 @@ void tree::create(const change& c, const transaction& t)
     made->place = parent->children.size();
     parent->children.push_back(made.get());
     nodes_.emplace(c.path, std::move(made));
-    bytes_ += c.path.size() + c.data.size();
+    bytes_ += c.path.size() + c.data.size() + size_of(*c.acl);
     switch (ephemeral_owner::type_of(c.owner)) {
     case ephemeral_owner::type::none: break;
     case ephemeral_owner::type::session: ephemerals_[c.owner].insert(c.path); break;
@@ -204,7 +208,7 @@ void tree::remove(const std::string& path, std::int64_t zxid)
     siblings[gone.place]->place = gone.place;
     siblings.pop_back();
     gone.parent->pzxid = std::max(gone.parent->pzxid, zxid);
-    bytes_ -= path.size() + gone.data.size();
+    bytes_ -= path.size() + gone.data.size() + size_of(*gone.acl);
     switch (ephemeral_owner::type_of(gone.owner)) {
     case ephemeral_owner::type::none: break;
     case ephemeral_owner::type::session:

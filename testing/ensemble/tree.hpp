@@ -40,7 +40,7 @@ enum class type { none, session, container, ttl };
 // How much clients may put into it.
 struct tree_limits {
     std::size_t nodes = std::numeric_limits<std::size_t>::max();
-    std::size_t bytes = std::numeric_limits<std::size_t>::max(); // of paths and data
+    std::size_t bytes = std::numeric_limits<std::size_t>::max(); // of paths, data and access control lists
 };
 
 class tree {
@@ -98,7 +98,7 @@ public:
     [[nodiscard]] std::int64_t last_zxid() const noexcept { return last_zxid_; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); } // with the root
 
-    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } // of paths and data
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } // as limited
 
     // The sessions that are open, with the time-out of each.
     [[nodiscard]] const std::map<std::int64_t, std::chrono::milliseconds>& sessions() const noexcept

@@ -25,6 +25,7 @@ void watches::add(kind k, const std::string& path, watcher& w)
     if (w.watched_[index(k)].insert(path).second) {
         table_of(k)[path].push_back(&w);
         ++size_;
+        bytes_ += path.size();
     }
 }
 
@@ -39,6 +40,7 @@ bool watches::remove(kind k, const std::string& path, watcher& w)
         table_of(k).erase(at);
     }
     --size_;
+    bytes_ -= path.size();
     return true;
 }
 
@@ -70,6 +72,7 @@ watches::watchers watches::take(kind k, const std::string& path)
         w->watched_[index(k)].erase(path);
     }
     size_ -= taken.size();
+    bytes_ -= taken.size() * path.size();
     return taken;
 }
 

@@ -51,6 +51,7 @@ public:
     void changed(const std::string& path, const colock::access_control_list& own);
 
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; } // of their paths
 
 private:
     using watchers = std::vector<watcher*>; // in the order in which they came
@@ -66,6 +67,7 @@ private:
 
     std::array<table, kinds.size()> tables_;
     std::size_t size_ = 0;
+    std::size_t bytes_ = 0;
 };
 
 } // namespace colock::simulated

@@ -129,7 +129,7 @@ void client_port::understand(std::string_view frame)
         return;
     }
     auto a = asked_in(frame);
-    if (!a || server_.watches() > server_.settings().limits.watches) {
+    if (!a || !server_.has_room_for_watches()) {
         stop();
         return;
     }
@@ -139,6 +139,11 @@ void client_port::understand(std::string_view frame)
         closing_ = a->shape.number;
     } else if (std::holds_alternative<simulated::auth_request>(a->what)) {
         proving_ = a->shape.number;
+        traffic_.proofs += frame.size();
+        if (traffic_.proofs > server_.settings().limits.proofs) {
+            stop();
+            return;
+        }
     }
     link_->send(std::move(a->what));
 }

@@ -54,6 +54,7 @@ public:
     struct traffic {
         std::uint64_t received = 0; // frames
         std::uint64_t sent = 0;
+        std::uint64_t proofs = 0; // bytes that claim identities
         std::chrono::milliseconds last_answer{};
     };
     [[nodiscard]] const traffic& counted() const noexcept { return traffic_; }

@@ -19,11 +19,13 @@ namespace colock::testing {
 // Beyond them it refuses, or closes the connection: whoever asks too much gets no answer at the expense of the others.
 struct server_limits {
     std::size_t nodes = 200'000;
-    std::size_t bytes = 64 << 20; // of paths and data
+    std::size_t bytes = 64 << 20; // of paths, data and access control lists
     std::size_t sessions = 10'000;
     std::size_t connections = 2'000;
     std::size_t addresses = 1'000; // from which there has been a connection
     std::size_t watches = 1'000'000;
+    std::size_t watched = 64 << 20;              // of the paths of watches
+    std::size_t proofs = 64 << 10;               // of identities that one connection claims
     std::size_t frame = 0xfffff;                 // jute.maxbuffer
     std::size_t unread = 4 << 20;                // by one client: it is not heard until it reads
     std::size_t most_unread = 64 << 20;          // of events, too
@@ -62,6 +64,11 @@ public:
     [[nodiscard]] std::chrono::milliseconds tick() const noexcept;
     [[nodiscard]] const simulated::tree& nodes() const { return servers_.seen_by(0); }
     [[nodiscard]] std::size_t watches() const { return servers_.watches(); }
+    [[nodiscard]] bool has_room_for_watches() const
+    {
+        return watches() <= settings_.limits.watches &&
+               servers_.watch_bytes() <= settings_.limits.watched;
+    }
     [[nodiscard]] bool has_room_for_sessions() const
     {
         return nodes().sessions().size() < settings_.limits.sessions;
