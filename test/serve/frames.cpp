@@ -233,8 +233,13 @@ BOOST_AUTO_TEST_CASE(watches_that_stay_hear_of_everything_below)
     for (const auto* path : {"/a", "/a/b", "/a/b/c"}) {
         client.create(1, path);
     }
+    const auto made = client.answers();
     const auto heard = watcher.answers();
-    BOOST_REQUIRE(heard.size() == 3U);
+    BOOST_REQUIRE((heard.size() == 3U && made.size() == 3U));
+    for (std::size_t i = 0; i != 3; ++i) {
+        BOOST_TEST(heard[i].number == -1);
+        BOOST_TEST(heard[i].transaction == made[i].transaction);
+    }
     jute_reader in{heard.back().body};
     BOOST_TEST(in.integer() == 1); // created
     BOOST_TEST(in.integer() == 3);
@@ -263,6 +268,7 @@ BOOST_AUTO_TEST_CASE(a_watch_that_is_set_again_hears_of_what_it_has_missed)
     std::vector<std::int32_t> types;
     for (std::size_t i = 0; i != 3; ++i) {
         BOOST_TEST(heard[i].number == -1);
+        BOOST_TEST(heard[i].transaction == -1);
         types.push_back(jute_reader{heard[i].body}.integer());
     }
     BOOST_TEST((types == std::vector<std::int32_t>{2, 1, 4}));

@@ -32,8 +32,8 @@ void connection::notify(colock::watch_event_type type, const std::string& path,
                         const colock::access_control_list& acl)
 {
     if (link_ && may(colock::permission_read, acl, *who_)) {
-        link_->send(event{{type, path}});
-        if (auto* const o = role_->told()) {
+        link_->send(event{{type, path}, at_->applying_});
+        if (auto* const o = at_->role_.told()) {
             o->woken(session_, type, path);
         }
     }
@@ -83,7 +83,7 @@ void front::accept(std::shared_ptr<stream> link)
         return;
     }
     auto c = std::make_shared<connection>();
-    c->role_ = &role_;
+    c->at_ = this;
     c->link_ = std::move(link);
     c->idle_until_ = idle_end(host_, c->timeout_);
     c->who_ = std::make_shared<const identities>(identities{{"ip", c->link_->there().name()}});

@@ -33,7 +33,7 @@ public:
 private:
     friend class front;
 
-    upstream* role_ = nullptr;     // of the server
+    const front* at_ = nullptr;
     std::shared_ptr<stream> link_; // empty once closed
     std::int64_t session_ = 0;
     std::chrono::milliseconds timeout_{10'000};
@@ -93,6 +93,7 @@ public:
     [[nodiscard]] std::size_t connection_count() const noexcept { return connections_.size(); }
 
 private:
+    friend class connection;
     using shared_connection = std::shared_ptr<connection>;
     struct pending {
         shared_request request;
@@ -142,6 +143,7 @@ private:
     bool follows_; // a leader, which answers a sync, and has to hear of sessions
     std::int64_t next_session_;
     bool over_ = false;
+    std::int64_t applying_ = -1; // the transaction that is being carried out
 
     std::vector<shared_connection> connections_;
     std::unordered_map<std::int64_t, std::weak_ptr<connection>> by_session_;

@@ -110,16 +110,17 @@ void front::apply(std::int64_t up_to)
         const auto at = t->origin != 0 ? pending_.find(t->session) : pending_.end();
         const bool own = at != pending_.end() && at->second.front().request->origin == t->origin;
         std::vector<tree::result> results;
+        applying_ = t->zxid;
         disk_.applied.apply(*t, this, own ? &results : nullptr);
+        applying_ = -1;
         disk_.was_applied(t);
         role_.applied(*t);
-        const bool ends = t->what == transaction::kind::close_session;
         if (own) {
             const auto r = std::move(at->second.front().request);
             at->second.pop_front();
             finish(*r, t->error, t.get(), &results);
             go_on(t->session);
-        } else if (ends) {
+        } else if (t->what == transaction::kind::close_session) {
             close_session_of(t->session);
         }
     }

@@ -50,6 +50,7 @@ struct reply {
 };
 struct event {
     colock::watch_event what;
+    std::int64_t transaction = -1; // zxid: that of the change; unknown when it was missed
 };
 struct ping_reply {};
 struct close_reply {};

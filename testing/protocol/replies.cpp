@@ -114,7 +114,7 @@ std::string frame_of(const simulated::connect_reply& r, bool tells_reading)
 std::string frame_of(const simulated::event& e)
 {
     constexpr std::int32_t connected = 3;
-    auto bytes = header_of(xid::event, -1);
+    auto bytes = header_of(xid::event, e.transaction);
     jute_writer{bytes}
         .integer(static_cast<std::int32_t>(e.what.type))
         .integer(connected)
