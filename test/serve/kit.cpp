@@ -103,6 +103,23 @@ BOOST_AUTO_TEST_CASE(a_silent_server_is_noticed_in_time)
     });
 }
 
+BOOST_AUTO_TEST_CASE(what_is_done_to_a_silent_server_happens_when_it_goes_on)
+{
+    play([this](mutex& m) -> asio::awaitable<void> {
+        const auto held = co_await m.async_lock();
+        co_await zk.async_create("/other", "");
+        server.pause();
+        server.expire(zk.session_id());
+        server.remove("/other");
+        BOOST_TEST(server.sessions().size() == 1U);
+        server.resume();
+        BOOST_TEST(server.sessions().empty());
+        BOOST_TEST(server.nodes("/").size() == 2U); // its own, and that of the locks
+        const auto why = co_await held.async_wait_lost();
+        BOOST_TEST((why == errc::session_expired));
+    });
+}
+
 BOOST_AUTO_TEST_CASE(a_server_refuses_and_delays)
 {
     play([this](mutex&) -> asio::awaitable<void> {

@@ -150,9 +150,9 @@ bool may(std::int32_t permission, const colock::access_control_list& acl, const 
     }
     return acl.empty() || std::ranges::any_of(acl, [&](const colock::acl_entry& entry) {
                return (entry.permissions & permission) != 0 &&
-                      (is_open(entry) ||
-                       std::ranges::any_of(
-                           who, [&](const identity& own) { return is_of(own, entry); }));
+                      (is_open(entry) || std::ranges::any_of(who, [&](const identity& own) {
+                           return is_of(own, entry);
+                       }));
            });
 }
 

@@ -106,7 +106,7 @@ public:
     // ---- as one server sees it
 
     [[nodiscard]] const tree& seen_by(std::size_t i) const;
-    [[nodiscard]] std::size_t watches() const; // of all servers, as each of them counts
+    [[nodiscard]] std::size_t watches() const;     // of all servers, as each of them counts
     [[nodiscard]] std::size_t watch_bytes() const; // of their paths
     [[nodiscard]] std::size_t connections() const;
 

@@ -190,8 +190,8 @@ void preparation::applied(std::int64_t zxid)
 status preparation::fault_in(colock::create_mode mode, std::chrono::milliseconds ttl) const
 {
     constexpr std::int64_t longest = 0xff'ffff'ffff;
-    return !has_ttl(mode)      ? status{}
-           : !extended_types_ ? zookeeper_errc::unimplemented
+    return !has_ttl(mode)                              ? status{}
+           : !extended_types_                          ? zookeeper_errc::unimplemented
            : ttl.count() <= 0 || ttl.count() > longest ? zookeeper_errc::bad_arguments
                                                        : status{};
 }
@@ -387,8 +387,7 @@ void preparation::multi(const operation& c, const identities& who, status sessio
     using kind = colock::transaction_op::kind;
     for (std::size_t i = 0; i != c.ops.size(); ++i) {
         const auto& op = c.ops[i];
-        auto error =
-            op.type == kind::create ? fault_in(op.create.mode, op.create.ttl) : status{};
+        auto error = op.type == kind::create ? fault_in(op.create.mode, op.create.ttl) : status{};
         if (!error) {
             error = session_error;
         }

@@ -40,7 +40,8 @@ enum class type { none, session, container, ttl };
 // How much clients may put into it.
 struct tree_limits {
     std::size_t nodes = std::numeric_limits<std::size_t>::max();
-    std::size_t bytes = std::numeric_limits<std::size_t>::max(); // of paths, data and access control lists
+    std::size_t bytes =
+        std::numeric_limits<std::size_t>::max(); // of paths, data and access control lists
 };
 
 class tree {

@@ -61,8 +61,17 @@ std::chrono::milliseconds memory_server::clock() const noexcept
     return std::chrono::duration_cast<std::chrono::milliseconds>(settings_.since_1970 + now());
 }
 
+bool memory_server::is_paused()
+{
+    return !servers_.machine_of(0).is_running();
+}
+
 void memory_server::expire(std::int64_t session)
 {
+    if (is_paused()) {
+        later_.push_back([this, session] { expire(session); });
+        return;
+    }
     servers_.end_session(session);
     advance(now());
 }
@@ -76,6 +85,9 @@ void memory_server::resume()
 {
     servers_.machine_of(0).go_on();
     advance(now());
+    for (const auto& what : std::exchange(later_, {})) {
+        what();
+    }
 }
 
 void memory_server::delay(std::chrono::microseconds each_way)
@@ -85,6 +97,10 @@ void memory_server::delay(std::chrono::microseconds each_way)
 
 void memory_server::remove(const std::string& path)
 {
+    if (is_paused()) {
+        later_.push_back([this, path] { remove(path); });
+        return;
+    }
     std::vector<std::string> all;
     if (const auto* n = nodes().find(path)) {
         std::vector<const simulated::tree::node*> left{n};

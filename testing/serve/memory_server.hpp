@@ -9,10 +9,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace colock::testing {
 
@@ -79,7 +81,8 @@ public:
     // ---- for tests
 
     void expire(std::int64_t session);
-    void pause() noexcept; // until resume(); clients find it silent
+    void
+    pause() noexcept; // until resume(), which does what else was to be done; clients find it silent
     void resume();
     void delay(std::chrono::microseconds each_way);
     void remove(const std::string& path); // with all below it
@@ -99,6 +102,7 @@ private:
         return ports_made_;
     }
     void leave(std::uint64_t number) noexcept { ports_.erase(number); }
+    [[nodiscard]] bool is_paused();
     // Null: there are too many.
     [[nodiscard]] simulated::machine* host_of(const std::string& address);
 
@@ -109,6 +113,7 @@ private:
     simulated::ensemble servers_;
     std::map<std::uint64_t, client_port*> ports_;
     std::uint64_t ports_made_ = 0;
+    std::vector<std::function<void()>> later_; // at resume()
 };
 
 } // namespace colock::testing

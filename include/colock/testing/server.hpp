@@ -33,7 +33,8 @@ struct server_options {
 ///
 /// Needs `find_package(colock COMPONENTS testing)` and the target `colock::testing`.
 ///
-/// Thread safety: all functions may be called on any thread. Each has had its effect when it returns.
+/// Thread safety: all functions may be called on any thread. Each has had its effect when it returns; `expire()` and
+/// `remove()` after `pause()` when `resume()` returns.
 class server {
 public:
     /// Serves when it returns. Throws `boost::system::system_error` when no port is free.
@@ -52,7 +53,7 @@ public:
     void cut();
     /// Falls silent, with all connections open, until `resume()`. Time goes on meanwhile: sessions may have expired then.
     void pause();
-    /// Goes on after `pause()`.
+    /// Goes on after `pause()`, and does what was to happen to sessions and nodes meanwhile.
     void resume();
     /// Closes new connections at once, until `refuse(false)`. Those that are there stay.
     void refuse(bool refuses = true);
