@@ -110,7 +110,8 @@ struct client_stats {
     acquisition_stats acquisitions = {}; ///< By outcome.
     time_stats times = {};               ///< With `client_options::histograms`.
     shard_stats shards = {};             ///< Of `shards`.
-    /// A session guard knows the session: see `session_guard_options`.
+    /// A session guard runs and has been sent the session: see `session_guard_options`. One that turns out to be unable to
+    /// end a session, such as one whose module does not load, dies within some two seconds; until then this is true.
     bool session_guarded = false;
     /// How long the session is safe from now on if the servers stay silent, as far as the client knows; 0 when it
     /// may have ended, without a session, and where nothing is held for long, because only locks need the proof. A lock

@@ -23,6 +23,9 @@ public:
     // Never waits. False when the message is lost: the helper is dead, or reads nothing. `tls_material`: "" for none.
     virtual bool send(const guarded_session& s, std::string_view tls_material) = 0;
 
+    // Of one that has died: why, if it could say that.
+    [[nodiscard]] virtual std::string last_words() const { return {}; }
+
     // Waits for the end of a helper, for one client. On its strand.
     class watcher {
     public:

@@ -27,6 +27,7 @@ colock::guard::started_helper colock::guard::find_helper(const std::string&, int
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -165,6 +166,13 @@ owned_descriptor raised(int descriptor)
     return owned_descriptor{::fcntl(descriptor, F_DUPFD_CLOEXEC, first_free)};
 }
 
+// In the place of a number that may be the standard output's, if that is closed: what another thread writes there must not go
+// to the guard.
+void lift(owned_descriptor& low)
+{
+    low = raised(low.get());
+}
+
 // ---- the guard, as its owner has it
 
 // Which one: a number may be another one's later.
@@ -200,6 +208,18 @@ public:
         const bool sent = send(message, file.get());
         zk::wipe(message);
         return sent;
+    }
+
+    // They stay there for other clients.
+    [[nodiscard]] std::string last_words() const override
+    {
+        char words[512];
+        ssize_t size = -1;
+        do {
+            errno = 0;
+            size = ::recv(channel_.get(), words, sizeof words, MSG_DONTWAIT | MSG_PEEK);
+        } while (errno == ECONNRESET); // once, if it has left something unread
+        return {words, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
     }
 
     std::unique_ptr<watcher> watch(const zk::strand_type& strand,
@@ -262,7 +282,7 @@ private:
     const owned_descriptor channel_;
 };
 
-// The guard never says anything: a channel that can be read has ended.
+// All that a guard ever says is why it exits: a channel that can be read has ended.
 class death_watcher final : public helper::watcher {
 public:
     explicit death_watcher(const zk::strand_type& strand) : channel_{strand} {}
@@ -305,17 +325,17 @@ started_helper start_helper(const std::string& program, int consent)
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
         return {nullptr, system_fault("socketpair")};
     }
-    const owned_descriptor low_ours{ends[0]}, low_theirs{ends[1]};
+    owned_descriptor ours{ends[0]}, theirs{ends[1]};
+    lift(ours);
+    lift(theirs);
     // Of this process itself, before there is anybody to hand it over: a number could be another process's by then.
-    const owned_descriptor low_self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
-    if (!low_self) {
+    owned_descriptor self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
+    if (!self) {
         return {nullptr, system_fault("pidfd_open")};
     }
-    const owned_descriptor low_null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    // Also for the program's sake: what it writes to a closed standard output shall not go to the guard.
-    auto ours = raised(low_ours.get());
-    const auto null = raised(low_null.get()), theirs = raised(low_theirs.get()),
-               self = raised(low_self.get());
+    lift(self);
+    owned_descriptor null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+    lift(null);
     const auto consented = raised(consent == -1 ? null.get() : consent);
     if (!ours || !null || !theirs || !self || !consented) {
         return {nullptr, system_fault("a descriptor for it")};

@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -25,6 +26,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -60,20 +62,38 @@ std::string content_of(int file)
     return content;
 }
 
-// Beside this program. Without it this is no guard, and the owner warns when it dies.
+// The owner's warning has these words.
+[[noreturn]] void give_up(const std::string& why)
+{
+    static_cast<void>(
+        ::send(guard::inherited_channel, why.data(), why.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    std::_Exit(1);
+}
+
+// With a '/' at the end.
+std::string own_directory()
+{
+    char path[PATH_MAX + 1] = {};
+    if (::readlink("/proc/self/exe", path, PATH_MAX) == -1) { // a chroot without /proc
+        static_cast<void>(
+            // NOLINTNEXTLINE(performance-no-int-to-ptr)
+            ::realpath(reinterpret_cast<const char*>(::getauxval(AT_EXECFN)), path));
+    }
+    std::string directory = path;
+    directory.resize(directory.rfind('/') + 1);
+    return directory.empty() ? "/" : directory;
+}
+
+// Beside this program. Without it this is no guard.
 class ending_module {
 public:
     // Opened at once: when it is loaded, the file may have been replaced.
-    ending_module()
+    explicit ending_module(const std::string& directory)
+        : path_{directory + "colock-session-guard-" COLOCK_VERSION_STRING ".so"},
+          file_{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)}
     {
-        std::string path(4096, '\0');
-        const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
-        path.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-        path.resize(path.rfind('/') + 1);
-        path += "colock-session-guard-" COLOCK_VERSION_STRING ".so";
-        file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         if (file_ == -1) {
-            std::_Exit(1);
+            give_up("it cannot open " + path_ + ": " + std::strerror(errno));
         }
     }
 
@@ -82,14 +102,15 @@ public:
         if (end_ != nullptr) {
             return;
         }
-        const auto path = "/proc/self/fd/" + std::to_string(file_);
+        // By its own name as long as that is this file: another name is another $ORIGIN, and needs /proc.
+        const auto path = is_still_there() ? path_ : "/proc/self/fd/" + std::to_string(file_);
         void* const loaded = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (loaded != nullptr) {
             end_ = reinterpret_cast<guard::end_sessions_and_exit*>(
                 ::dlsym(loaded, "colock_end_sessions"));
         }
         if (end_ == nullptr) {
-            std::_Exit(1);
+            give_up("it cannot load " + path_ + ": " + ::dlerror());
         }
         ::close(file_);
     }
@@ -101,17 +122,26 @@ public:
     }
 
 private:
-    int file_ = -1;
+    [[nodiscard]] bool is_still_there() const
+    {
+        struct stat named {
+        }, opened{};
+        return ::stat(path_.c_str(), &named) == 0 && ::fstat(file_, &opened) == 0 &&
+               named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+    }
+
+    const std::string path_;
+    int file_;
     guard::end_sessions_and_exit* end_ = nullptr;
 };
 
 class descriptors {
 public:
-    descriptors(asio::io_context& io, bool needs_consent)
-        : channel_{io, guard::inherited_channel}, owner_{io, guard::inherited_owner},
-          load_{io, loaded_after}, told_{io.get_executor(), needs_consent, owner_lives,
-                                         [this](auto all) { module_.end(std::move(all)); },
-                                         [] { std::_Exit(0); }}
+    descriptors(asio::io_context& io, const std::string& directory, bool needs_consent)
+        : module_{directory}, channel_{io, guard::inherited_channel},
+          owner_{io, guard::inherited_owner}, load_{io, loaded_after},
+          told_{io.get_executor(), needs_consent, owner_lives,
+                [this](auto all) { module_.end(std::move(all)); }, [] { std::_Exit(0); }}
     {
         // From then on no disk that hangs is in the way.
         load_.async_wait([this](const error_code&) { module_.load(); });
@@ -175,7 +205,7 @@ private:
                 ::close(file);
             }
             if (!told_.told({buffer, size}, material)) {
-                std::_Exit(1); // it is of another version: the owner warns
+                give_up("it is of another version");
             }
             ::explicit_bzero(buffer, size);
         }
@@ -251,10 +281,11 @@ int main(int argc, char** argv)
     ::prctl(PR_SET_NAME, argv[0]);
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
+    const auto directory = own_directory();
     static_cast<void>(::chdir("/"));
 
     asio::io_context io{1};
-    const descriptors served{io, argc > 1};
+    descriptors served{io, directory, argc > 1};
     const auto work = asio::make_work_guard(io);
     io.run();
     return 0;

@@ -9,7 +9,8 @@ namespace colock::detail {
 namespace {
 
 constexpr std::chrono::seconds first_restart_pause{1};
-constexpr unsigned most_doublings = 6; // a minute
+constexpr unsigned most_doublings = 6;       // a minute
+constexpr std::chrono::minutes long_life{1}; // after it, pauses begin anew
 
 bool is_wanted(const client_options& o) noexcept
 {
@@ -99,6 +100,7 @@ std::string guarding::start()
             return std::move(found.fault);
         }
         helper_ = std::move(found.process);
+        began_ = std::chrono::steady_clock::now();
     }
     watcher_ = helper_->watch(*basics_.strand, [client = basics_.strand.client(), this] {
         if (const auto alive = client.lock()) {
@@ -114,11 +116,15 @@ std::string guarding::start()
 
 void guarding::died()
 {
+    const auto words = helper_->last_words();
     watcher_ = nullptr;
     helper_ = nullptr;
     basics_.count.session_guarded = false;
+    if (std::chrono::steady_clock::now() - began_ > long_life) {
+        failures_ = 0;
+    }
     if (known_) {
-        try_later("it has died");
+        try_later(words.empty() ? "it has died" : words);
     }
 }
 

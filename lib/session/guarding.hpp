@@ -48,6 +48,7 @@ private:
     guard::tls_material tls_;
     std::unique_ptr<guard::guarded_session> known_; // what the guard has to know; null: nothing
     std::shared_ptr<guard::helper> helper_;
+    std::chrono::steady_clock::time_point began_;
     std::unique_ptr<guard::helper::watcher> watcher_; // of helper_
     client_timer retry_;
     unsigned failures_ = 0;

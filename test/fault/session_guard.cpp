@@ -432,9 +432,53 @@ BOOST_AUTO_TEST_CASE(without_its_module_it_dies_and_the_client_warns)
                  .log = [&](log_level, std::string_view line) { warnings.emplace_back(line); },
                  .log_threshold = log_level::warning}};
         run_until(s.io, [&] { return !warnings.empty(); });
-        BOOST_TEST(warnings.front().find("no session guard: ") == 0U, warnings.front());
+        BOOST_TEST(warnings.front().starts_with("no session guard: it cannot "), warnings.front());
+        BOOST_TEST(warnings.front().find(helper.module_path) != std::string::npos,
+                   warnings.front());
         BOOST_TEST(!s.zk->stats().session_guarded);
     }
+}
+
+BOOST_AUTO_TEST_CASE(its_module_may_have_libraries_beside_it)
+{
+    const own_helper helper;
+    const std::filesystem::path library{COLOCK_GUARD_LIBRARY};
+    std::filesystem::remove(helper.module_path);
+    std::filesystem::copy_file(COLOCK_GUARD_WITH_LIBRARY, helper.module_path);
+    std::filesystem::copy_file(library,
+                               helper.directory.path() + '/' + library.filename().string());
+    std::vector<std::string> warnings;
+    scene s{{.session_guard = {helper.path},
+             .log = [&](log_level, std::string_view line) { warnings.emplace_back(line); },
+             .log_threshold = log_level::warning}};
+    const auto all = helper.processes();
+    BOOST_REQUIRE(all.size() == 1U);
+    if (content(all.front(), "maps").empty()) {
+        std::cout << "skipped: it shows what it has open to root only\n";
+        return;
+    }
+    run_until(s.io, [&] { return !warnings.empty() || maps(all.front(), library.filename()); });
+    BOOST_TEST(warnings == std::vector<std::string>{}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_chroot_may_be_without_proc)
+{
+    const auto without_proc = [](const std::string& then) {
+        return std::vector<std::string>{"unshare", "--mount", "sh", "-c",
+                                        "mount -t tmpfs none /proc && " + then};
+    };
+    scene s;
+    auto alone = without_proc(R"("$0" 2>&1 | grep -q "of no use alone")");
+    alone.push_back(s.helper.path);
+    if (!subprocess{alone}.wait().success()) {
+        std::cout << "skipped: it needs root, unshare, and no sanitizer that needs /proc\n";
+        return;
+    }
+    s.start("hold", false, without_proc(R"(exec "$0" "$@")"));
+    s.wait();
+    s.holder->kill();
+    BOOST_TEST((s.until_granted() < soon));
+    BOOST_TEST(s.helper.is_gone());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
