@@ -12,14 +12,37 @@ namespace colock::cli {
 
 namespace {
 
-// Beside this program, as a build has it, or where it was installed.
+namespace fs = std::filesystem;
+
+// From the file's directory up to one that has the program, too, strangers can put nothing: not in /tmp.
+bool is_as_safe_as(const fs::path& program, const fs::path& file)
+{
+    auto directory = file.parent_path();
+    for (;;) {
+        std::error_code failed;
+        const auto rights = fs::status(directory, failed).permissions();
+        if (failed || (rights & (fs::perms::others_write | fs::perms::sticky_bit)) != fs::perms{}) {
+            return false;
+        }
+        if (*program.lexically_relative(directory).begin() != "..") {
+            return true;
+        }
+        directory = directory.parent_path();
+    }
+}
+
+// Beside this program, as a build has it; in the same prefix, which may have been moved; or where it was installed.
 std::string session_guard_program()
 {
     std::error_code failed;
-    auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    const auto beside = self.replace_filename("colock-session-guard");
-    return !failed && std::filesystem::exists(beside, failed) ? beside.string()
-                                                              : installed_session_guard();
+    const auto self = fs::read_symlink("/proc/self/exe", failed);
+    for (const auto* const place : {"colock-session-guard", COLOCK_PLACE_OF_GUARD}) {
+        const auto guard = (self.parent_path() / place).lexically_normal();
+        if (!self.empty() && fs::exists(guard, failed) && is_as_safe_as(self, guard)) {
+            return guard.string();
+        }
+    }
+    return installed_session_guard();
 }
 
 } // namespace

@@ -114,6 +114,27 @@ std::chrono::nanoseconds time_to_next_command(const tree& t)
     return std::chrono::nanoseconds{runs.back().first} - killed.time_since_epoch();
 }
 
+// Whether a program elsewhere starts what is at that place as seen from its directory. Others may put files beside it, or not.
+bool starts_guard(const std::string& place, bool is_shared)
+{
+    namespace fs = std::filesystem;
+    scene s;
+    const fs::path program = s.files.path() + "/prefix/bin/colock",
+                   guard = (program.parent_path() / place).lexically_normal(),
+                   trace = s.files.path() + "/started";
+    fs::create_directories(program.parent_path());
+    fs::copy_file(COLOCK_PROGRAM, program);
+    fs::create_directories(guard.parent_path());
+    std::ofstream{guard} << "#!/bin/sh\n: >" << trace.string() << '\n';
+    fs::permissions(guard, fs::perms::owner_all);
+    if (is_shared) {
+        fs::permissions(guard.parent_path(), fs::perms::all | fs::perms::sticky_bit);
+    }
+    colock_process run{s.servers, s.with({}, {"true"}), {}, program};
+    BOOST_TEST(run.status() == 0, run.err());
+    return is_shared ? fs::exists(trace) : wait_until([&] { return fs::exists(trace); }, patience);
+}
+
 } // namespace
 
 BOOST_TEST_GLOBAL_FIXTURE(one_server);
@@ -211,6 +232,15 @@ BOOST_FIXTURE_TEST_CASE(a_guard_that_is_killed_is_replaced, adopts_orphans)
     BOOST_TEST(wait_until(
         [&] { return ::kill(third, 0) != 0 || ::waitpid(third, nullptr, WNOHANG) == third; },
         patience));
+}
+
+// Beside the program or in its prefix, which may have been moved.
+BOOST_AUTO_TEST_CASE(the_program_finds_its_guard_where_strangers_put_nothing)
+{
+    for (const auto* const place : {"colock-session-guard", COLOCK_PLACE_OF_GUARD}) {
+        BOOST_TEST(starts_guard(place, false), place);
+        BOOST_TEST(!starts_guard(place, true), place);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(nor_is_it_ended_with_the_tree, adopts_orphans)
