@@ -244,7 +244,9 @@ private:
         }
         const auto spared = task_.left.below_this(run_->command);
         const auto children = children_of(::getpid());
-        if (std::ranges::all_of(children, [&](pid_t child) { return contains(spared, child); })) {
+        // None: /proc cannot be read. Where there is none, reap() has concluded.
+        if (!children.empty() &&
+            std::ranges::all_of(children, [&](pid_t child) { return contains(spared, child); })) {
             conclude();
         } else if (run_->ended_at && boot_time() - *run_->ended_at >= for_names) {
             run_->ended_at.reset();

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -345,6 +346,10 @@ BOOST_AUTO_TEST_CASE(a_daemon_lives_on_where_that_is_asked_for)
     std::ofstream{number} << "junk";
     const auto junk = run({"--leave", number}, {"sh", "-c", "sleep 1001 &"});
     BOOST_TEST(has(junk.err, number + " has no number"), junk.err);
+    const auto pipe = files.path() + "/pipe";
+    BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    const auto silent = run({"--leave", pipe}, {"sh", "-c", "sleep 1001 &"});
+    BOOST_TEST(has(silent.err, pipe + " has no number"), silent.err);
 }
 
 BOOST_AUTO_TEST_CASE(leaders_are_printed_as_they_change)
