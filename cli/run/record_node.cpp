@@ -109,8 +109,7 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
     bool was_set_back = false;       // the servers' clock: what is to come in the record never ends
     while (own && !held.loss_reason()) {
         const auto last = co_await read();
-        const bool is_own =
-            last.record && std::ranges::find(not_started_, last.record->by) != not_started_.end();
+        const bool is_own = last.record && not_started_.contains(last.record->by);
         auto decided =
             decide(terms, last.record, *joined_, at(own->ctime), is_own ? last.record->by : token);
         if (auto* const done = std::get_if<has_run>(&decided)) {
@@ -136,9 +135,7 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
         if (terms.hold_at_least) {
             s.record.not_before = *now + *terms.hold_at_least;
         }
-        if (std::ranges::find(not_started_, token) == not_started_.end()) {
-            not_started_.push_back(token); // before the answer, which may never come
-        }
+        not_started_.insert(token); // before the answer, which may never come
         if (co_await write(held, last, text_of(s.record))) {
             written_ = s.record;
             has_end_ = terms.once_per.has_value();

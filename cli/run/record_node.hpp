@@ -11,10 +11,10 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace colock::cli {
 
@@ -72,7 +72,7 @@ private:
     std::chrono::nanoseconds waited_before_{0};
     std::optional<access_control_list> list_;
     run_record written_;
-    std::vector<std::string> not_started_; // tokens of the runs that may be written down
+    std::set<std::string> not_started_; // tokens of the runs that may be written down
     bool has_begun_ = false;
     bool has_end_ = false; // --hold-at-least alone leaves what is known of a period
 };

@@ -173,8 +173,8 @@ private:
             co_return no_lock();
         }
         restart_pauses pauses;
-        std::optional<steady::time_point>
-            begin; // of the wait, which a switch that is turned does not begin anew
+        // Of the wait, which a switch that is turned does not begin anew.
+        std::optional<steady::time_point> begin;
         for (;;) {
             begin = begin.value_or(steady::now());
             const auto began = *begin;

@@ -81,9 +81,8 @@ public:
     // ---- for tests
 
     void expire(std::int64_t session);
-    void
-    pause() noexcept; // until resume(), which does what else was to be done; clients find it silent
-    void resume();
+    void pause() noexcept; // clients find it silent
+    void resume();         // does what was to be done meanwhile, too
     void delay(std::chrono::microseconds each_way);
     void remove(const std::string& path); // with all below it
 

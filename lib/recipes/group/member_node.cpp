@@ -162,7 +162,7 @@ void member_node::update(operation_ptr<error_code> op, std::string data, std::ui
     }
     protocol::member_text says{.data = std::move(data), .weight = weight};
     const auto text = protocol::text_of(says);
-    // What is refused later takes those with it that were to be written together.
+    // The servers' refusal fails all updates that are written together.
     if (protocol::was_asked_for(text)) {
         op->explain(errc::invalid_option, "these data stand for a request to release");
         op.complete(errc::invalid_option);

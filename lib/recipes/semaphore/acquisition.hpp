@@ -186,7 +186,7 @@ private:
     // What its caller knows, and wants.
     enum class caller : std::uint8_t { waits, leaves, has_outcome };
 
-    // What is known with the queue's lock. It begins anew each time that the acquisition queues up.
+    // An attempt knows this with the queue's lock. It begins anew each time that the acquisition queues up.
     struct attempt {
         unsigned unanswered = 0; // of the lock, and of the reads sent with it
         bool has_queue = false;
