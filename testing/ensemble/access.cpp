@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace colock::simulated {
@@ -163,28 +166,29 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
         return the_open_one();
     }
     colock::access_control_list resolved;
-    for (auto entry = acl.begin(); entry != acl.end(); ++entry) {
-        if (std::find(acl.begin(), entry, *entry) != entry) {
+    std::set<std::tuple<std::int32_t, std::string_view, std::string_view>> known;
+    for (const auto& entry : acl) {
+        if (!known.emplace(entry.permissions, entry.scheme, entry.id).second) {
             continue;
         }
-        if (is_open(*entry)) {
-            resolved.push_back(*entry);
-        } else if (entry->scheme == "auth") {
+        if (is_open(entry)) {
+            resolved.push_back(entry);
+        } else if (entry.scheme == "auth") {
             bool any = false;
             for (const auto& own : who) {
                 if (own.scheme != "ip") { // everybody has an address
-                    resolved.push_back({entry->permissions, own.scheme, own.id});
+                    resolved.push_back({entry.permissions, own.scheme, own.id});
                     any = true;
                 }
             }
             if (!any) {
                 return {};
             }
-        } else if ((entry->scheme == "digest" && std::ranges::count(entry->id, ':') == 1) ||
-                   (entry->scheme == "ip" && subnet_in(entry->id)) ||
-                   (entry->scheme == "x509" && knows_certificates &&
-                    is_distinguished_name(entry->id))) {
-            resolved.push_back(*entry);
+        } else if ((entry.scheme == "digest" && std::ranges::count(entry.id, ':') == 1) ||
+                   (entry.scheme == "ip" && subnet_in(entry.id)) ||
+                   (entry.scheme == "x509" && knows_certificates &&
+                    is_distinguished_name(entry.id))) {
+            resolved.push_back(entry);
         } else {
             return {};
         }
