@@ -12,7 +12,7 @@ bool listing::is_alone(const layout& l) const
 const entries& listing::queue(const layout& l) const
 {
     if (!sorted) {
-        sorted = contenders(l, children);
+        sorted.emplace(contenders(l, children));
     }
     return *sorted;
 }
