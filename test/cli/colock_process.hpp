@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -124,6 +125,9 @@ private:
         environment.push_back("COLOCK_TEST_OUT=" + directory_.path());
         if (!servers.empty()) {
             environment.push_back("COLOCK_SERVERS=" + servers);
+        }
+        if (const char* sanitizers = std::getenv("COLOCK_TEST_ASAN_OF_PROGRAM")) {
+            environment.push_back(std::string{"ASAN_OPTIONS="} + sanitizers);
         }
         return {.environment = std::move(environment), .open_input = true};
     }
