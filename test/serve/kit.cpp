@@ -6,10 +6,19 @@
 #include <support/run.hpp>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +58,15 @@ struct scene {
             }(*this, m, body));
     }
 };
+
+std::set<int> descriptors()
+{
+    std::set<int> all;
+    for (const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        all.insert(std::stoi(each.path().filename().string()));
+    }
+    return all;
+}
 
 } // namespace
 
@@ -136,6 +154,52 @@ BOOST_AUTO_TEST_CASE(a_server_refuses_and_delays)
         server.refuse(false);
         co_await connected();
     });
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_the_test_starts_have_no_part_in_it)
+{
+    const auto before = descriptors();
+    const testing::server another;
+    client other{io, another.hosts()};
+    run(io, other.async_connect(asio::use_awaitable));
+    for (const int each : descriptors()) {
+        if (const int flags = ::fcntl(each, F_GETFD); flags != -1 && !before.contains(each)) {
+            BOOST_TEST((flags & FD_CLOEXEC) != 0, "descriptor " << each);
+        }
+    }
+    run(io, other.async_close(asio::use_awaitable));
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_leaves_it_alone)
+{
+    std::optional<testing::server> forked{std::in_place};
+    client other{io, forked->hosts()};
+    run(io, other.async_connect(asio::use_awaitable));
+    const auto child = ::fork();
+    if (child == 0) {
+        ::alarm(30);
+        forked.reset();
+        ::_exit(0);
+    }
+    int status = -1;
+    BOOST_TEST(::waitpid(child, &status, 0) == child);
+    BOOST_TEST(status == 0);
+    run(io, other.async_exists("/", asio::use_awaitable));
+    BOOST_TEST(other.stats().connections == 1U);
+    run(io, other.async_close(asio::use_awaitable));
+}
+
+BOOST_AUTO_TEST_CASE(its_thread_takes_no_signals)
+{
+    BOOST_TEST(server.sessions().empty()); // so it runs
+    sigset_t one, before;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, SIGUSR1);
+    ::pthread_sigmask(SIG_BLOCK, &one, &before);
+    ::kill(::getpid(), SIGUSR1);
+    const timespec limit{30, 0};
+    BOOST_TEST(::sigtimedwait(&one, nullptr, &limit) == SIGUSR1);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -141,6 +141,24 @@ BOOST_AUTO_TEST_CASE(a_link_may_be_cut_in_one_direction)
     s.lost_and_taken_again();
 }
 
+BOOST_AUTO_TEST_CASE(who_is_cut_off_is_so_for_those_who_come_later)
+{
+    scene s;
+    const auto main = [](asio::io_context& context, std::string hosts) -> asio::awaitable<void> {
+        client_options options;
+        options.hosts = hosts.substr(0, hosts.find(',')); // server 1 alone
+        options.connect_timeout = 1h;
+        client zk{context, options};
+        co_await zk.async_connect(asio::use_awaitable);
+    };
+    s.w.cut("server 1");
+    s.w.start_process("late", main);
+    s.w.run_for(5s);
+    BOOST_TEST(s.w.history().find("late -> server 1") == std::string::npos);
+    s.w.mend("server 1");
+    BOOST_TEST(s.w.run_until([&] { return s.w.has_ended("late"); }, 1min));
+}
+
 BOOST_AUTO_TEST_CASE(a_guard_is_asked_by_the_clock_of_its_process)
 {
     scene s;

@@ -5,6 +5,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 
 namespace colock::testing {
@@ -43,13 +45,20 @@ struct server::impl {
     }
 
     running_door at;
+    const ::pid_t owner = ::getpid();
 };
 
 server::server(server_options options) : impl_{std::make_unique<impl>(options)}
 {
 }
 
-server::~server() = default;
+server::~server()
+{
+    if (impl_->owner !=
+        ::getpid()) { // the sockets are the parent's, and there is no thread to join
+        static_cast<void>(impl_.release());
+    }
+}
 
 const std::string& server::hosts() const noexcept
 {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <exception>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -163,6 +164,10 @@ struct world::impl {
         }
         // std::map: whatever goes over all of them does so in the same order in each run.
         auto made = std::unique_ptr<program>{new program{name, {time, name, drift}, {}}};
+        for (const auto& each : alone) {
+            net.cut(made->on, machine_of(each));
+            net.cut(machine_of(each), made->on);
+        }
         return *(programs[name] = std::move(made));
     }
 
@@ -215,6 +220,7 @@ struct world::impl {
     std::string hosts;
     simulated::history past;
     instant began{0};
+    std::set<std::string> alone;                              // cut off those, too, who come later
     std::map<std::string, std::unique_ptr<program>> programs; // end before all else
 };
 
@@ -367,6 +373,7 @@ void world::cut_one_way(const std::string& from, const std::string& to)
 void world::cut(const std::string& name)
 {
     auto& alone = impl_->machine_of(name);
+    impl_->alone.insert(name);
     for (const auto* other : impl_->machines()) {
         if (other != &alone) {
             impl_->net.cut(alone, *other);
@@ -388,6 +395,7 @@ void world::mend(const std::string& one, const std::string& other)
 void world::mend(const std::string& name)
 {
     auto& back = impl_->machine_of(name);
+    impl_->alone.erase(name);
     impl_->note(name, "reaches everybody again");
     for (const auto* other : impl_->machines()) {
         if (other != &back) {

@@ -5,6 +5,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
+#include <fcntl.h>
+
 #include <array>
 #include <random>
 #include <sstream>
@@ -16,6 +18,16 @@ namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 using namespace std::chrono_literals;
+
+namespace {
+
+// A program that is started from this process has no part in it.
+void keep_here(int socket)
+{
+    ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+}
+
+} // namespace
 
 std::string text_of(const tcp::endpoint& e)
 {
@@ -201,6 +213,7 @@ door::door(asio::io_context& on, const tcp::endpoint& at, server_settings settin
     : acceptor_{on, at}, due_{on}, recover_{on}, server_{std::move(settings)}, wrap_{
                                                                                    std::move(wrap)}
 {
+    keep_here(acceptor_.native_handle());
     accept();
     wait();
 }
@@ -238,6 +251,7 @@ void door::accept()
 void door::accepted(tcp::socket&& socket)
 {
     error_code ec;
+    keep_here(socket.native_handle());
     const auto from = without_mapping(socket.remote_endpoint(ec));
     if (ec || refuses_) {
         return; // it has gone again, or goes

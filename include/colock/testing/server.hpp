@@ -41,7 +41,7 @@ public:
     explicit server(server_options options = {});
     server(const server&) = delete;
     server& operator=(const server&) = delete;
-    /// Closes all connections. What it kept is gone.
+    /// Closes all connections. What it kept is gone. In a forked child nothing happens.
     ~server();
 
     /// Where it serves, for `client_options::hosts`: "127.0.0.1:41235".
