@@ -7,12 +7,12 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <prometheus/exposer.h>
 
@@ -26,18 +26,30 @@
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
+void rethrow(std::exception_ptr e)
+{
+    if (e) {
+        std::rethrow_exception(e);
+    }
+}
+
 asio::awaitable<void> work(colock::client& zk)
 {
     asio::steady_timer pause{co_await asio::this_coro::executor};
     colock::mutex orders{zk, "/locks/orders"};
+    const auto turn = [&](const colock::unique_lock&) -> asio::awaitable<void> {
+        pause.expires_after(10ms);
+        co_await pause.async_wait(asio::use_awaitable);
+    };
     for (;;) {
-        co_await orders.async_try_with_lock_for(
-            1s,
-            [&](const colock::unique_lock&) -> asio::awaitable<void> {
-                pause.expires_after(10ms);
-                co_await pause.async_wait(asio::use_awaitable);
-            },
-            asio::use_awaitable);
+        try {
+            co_await orders.async_try_with_lock_for(1s, turn);
+        } catch (const boost::system::system_error& e) { // in an outage it tries again
+            if (e.code() != colock::condition::lock_lost &&
+                e.code() != colock::condition::unavailable) {
+                throw;
+            }
+        }
     }
 }
 
@@ -46,7 +58,7 @@ asio::awaitable<void> run(colock::client& zk)
     const auto executor = co_await asio::this_coro::executor;
     co_await zk.async_connect(asio::use_awaitable);
     for (int i = 0; i != 4; ++i) {
-        asio::co_spawn(executor, work(zk), asio::detached);
+        asio::co_spawn(executor, work(zk), rethrow);
     }
 }
 
@@ -66,13 +78,11 @@ int main(int argc, char** argv)
 
     asio::signal_set stop{context, SIGINT, SIGTERM};
     stop.async_wait([&](auto...) { context.stop(); });
-    int status = 0;
-    asio::co_spawn(context, run(zk), [&](const std::exception_ptr& failure) {
-        status = failure ? 1 : 0;
-        if (failure) {
-            context.stop();
-        }
-    });
-    context.run();
-    return status;
+    try {
+        asio::co_spawn(context, run(zk), rethrow);
+        context.run();
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';
+        return 1;
+    }
 }

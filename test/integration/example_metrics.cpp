@@ -115,4 +115,22 @@ BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
     BOOST_TEST(p.wait().success());
 }
 
+BOOST_AUTO_TEST_CASE(its_work_goes_on_after_an_outage)
+{
+    example p{"metrics", {"0", server.hosts()}};
+    const auto port = static_cast<std::uint16_t>(std::stoi(p.line_after("metrics at port ")));
+    const auto outcomes = [port](const std::string& outcome) {
+        return value(http_get(port, "/metrics"),
+                     "colock_acquisitions_total{outcome=\"" + outcome + "\"}");
+    };
+    BOOST_REQUIRE(wait_until([&] { return outcomes("granted") >= 20; }, 30s));
+    server.refuse();
+    server.cut();
+    // Four coroutines: each of them has tried again.
+    BOOST_TEST(wait_until([&] { return outcomes("failed") >= 12; }, 30s));
+    const auto before = outcomes("granted");
+    server.refuse(false);
+    BOOST_TEST(wait_until([&] { return outcomes("granted") >= before + 20; }, 30s));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
