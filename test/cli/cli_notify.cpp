@@ -12,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <sstream>
+#include <string>
 
 using namespace colock::test;
 using namespace std::chrono_literals;
@@ -176,6 +178,26 @@ BOOST_AUTO_TEST_CASE(systemd_finds_no_fault_in_the_units)
     BOOST_TEST(p.wait().success());
     const auto said = file_text(files.path() + "/said");
     BOOST_TEST(!has(said, files.path()), said);
+}
+
+BOOST_AUTO_TEST_CASE(the_page_shows_the_units)
+{
+    const auto page = file_text(COLOCK_UNITS "/../../docs/services.md");
+    std::size_t shown = 0;
+    for (const auto& entry : std::filesystem::directory_iterator{COLOCK_UNITS}) {
+        std::istringstream unit{file_text(entry.path())};
+        bool on_page = false;
+        for (std::string line; std::getline(unit, line);) {
+            if (line.starts_with('[')) {
+                on_page = line == "[Service]" || line == "[Timer]";
+            }
+            if (on_page && !line.empty() && !line.starts_with('#')) {
+                BOOST_TEST(has(page, "\n    " + line + '\n'), line);
+                ++shown;
+            }
+        }
+    }
+    BOOST_TEST(shown > 15U);
 }
 
 // What somebody has run within the container, and left there, becomes a child of its first process.
