@@ -50,6 +50,7 @@ rows=()
 failures=()
 figures=()
 status=0
+commit=$(git describe --always --dirty --exclude "*")
 for check in "${checks[@]}"; do
     read -ra words <<<"$check"
     name=${words[0]}
@@ -73,7 +74,7 @@ done
 
 {
     printf '# Nightly, %s\n\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
-    printf 'Commit %s, %s, %d cores.\n\n' "$(git describe --always --dirty --exclude "*")" "$(uname -sr)" "$(nproc)"
+    printf 'Commit %s, %s, %d cores.\n\n' "$commit" "$(uname -sr)" "$(nproc)"
     printf '| check | result | time | command |\n|---|---|---|---|\n'
     printf '%s\n' "${rows[@]}" ''
     ((${#failures[@]} == 0)) || printf '%s\n' "${failures[@]}"

@@ -123,6 +123,7 @@ main() {
         esac
         shift
     done
+    [[ $check || $version ]] || die 'which VERSION? tools/release.sh --help'
     check_version
     if [[ $check ]]; then
         echo "release: $version: $heading"
