@@ -24,8 +24,10 @@ if(NOT directory IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
 endif()
 list(JOIN pc_cflags " " pc_cflags)
 
-if(COLOCK_SASL)
+if(COLOCK_SASL AND sasl_library STREQUAL "sasl2")
     string(APPEND pc_zookeeper " -lsasl2")
+elseif(COLOCK_SASL)
+    string(APPEND pc_zookeeper " -L${sasl_directory} -lsasl2")
 endif()
 
 set(pc_openssl "")
