@@ -54,8 +54,8 @@ server::server(server_options options) : impl_{std::make_unique<impl>(options)}
 
 server::~server()
 {
-    if (impl_->owner !=
-        ::getpid()) { // the sockets are the parent's, and there is no thread to join
+    // In a forked child the sockets are the parent's, and there is no thread to join.
+    if (impl_->owner != ::getpid()) {
         static_cast<void>(impl_.release());
     }
 }
