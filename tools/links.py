@@ -13,11 +13,12 @@ import re
 import sys
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+IMAGE = re.compile(r"!\[[^\[\]]*\]\(\s*<?([^)\s>]+)>?\s*\)")  # which may be the text of a link
 LINK_FROM_ABOVE = re.compile(r"^[^\[\]]*\]\(([^)\s]+)\)")  # whose text begins in the line before
 DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:\s+(\S+)")
 HTML = re.compile(r"\b(?:src|href)=\"([^\"]+)\"")
-TARGETS = (LINK, LINK_FROM_ABOVE, HTML, DEFINITION)
+TARGETS = (LINK, IMAGE, LINK_FROM_ABOVE, HTML, DEFINITION)
 HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 NAMED = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"|\{\s*#([\w-]+)\s*\}")
 PAGE = re.compile(r"\bdocs/[\w/-]+\.md\b")
