@@ -199,8 +199,8 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return place_.path; }
 
     /// Joins the group. At completion `here` is this process's membership. A node of that name may still be there because
-    /// its process has died: so the operation waits for it, for as long as this client's session time-out, before it
-    /// calls the name in use.
+    /// its process has died: so the operation waits for it, for this client's session time-out and two
+    /// `client_options::tick`, before it calls the name in use.
     ///
     /// Completion signature: `void(error_code, membership here)`.
     /// Errors:

@@ -116,7 +116,11 @@ protected:
     }
 
     void finish(Result now) { complete({}, std::move(now)); }
-    void fail(const error_code& ec) { complete(ec, {}); }
+    void fail(const error_code& ec, const std::string& about = {})
+    {
+        op_->explain(ec, [&] { return words_about(about, ec); });
+        complete(ec, {});
+    }
     void refuse(const error_code& ec, std::string detail)
     {
         op_->explain(ec, detail);

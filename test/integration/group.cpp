@@ -19,6 +19,8 @@ namespace {
 using members = std::vector<member_view>;
 
 struct scene : lock_scene {
+    explicit scene(zookeeper_server& s = common_server()) : lock_scene{s} {}
+
     outcome<membership> start_join(client& c, member_options options)
     {
         outcome<membership> o;
@@ -56,6 +58,23 @@ struct scene : lock_scene {
         BOOST_REQUIRE(
             !kill_session(server.connect_string(), c.session_id(), password_of(c)).has_value());
     }
+};
+
+// Sessions end soon there.
+struct quick_scene : scene {
+    static zookeeper_server& quick_server()
+    {
+        static zookeeper_server server{[] {
+            zookeeper_options options;
+            options.tick_time = 500ms;
+            return link_servers(options);
+        }()};
+        return server;
+    }
+    quick_scene() : scene{quick_server()} {}
+
+    static client_options quick() { return {.session_timeout = 2s, .tick = 500ms}; }
+    client& connect_quick() { return connect(quick()); }
 };
 
 using list_of_names = std::vector<std::string>;
@@ -155,10 +174,10 @@ BOOST_AUTO_TEST_CASE(of_many_members_some_are_read_at_a_time)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_second_member_of_a_name_is_refused)
+BOOST_FIXTURE_TEST_CASE(a_second_member_of_a_name_is_refused, quick_scene)
 {
-    auto& a = connect({.session_timeout = 4s});
-    auto& b = connect({.session_timeout = 4s});
+    auto& a = connect_quick();
+    auto& b = connect_quick();
     const auto ann = join(a, "ann");
     const auto second = start_join(b, {.name = "ann"});
     const auto third = start_join(a, {.name = "ann"}); // of the same client
@@ -185,10 +204,10 @@ BOOST_AUTO_TEST_CASE(the_next_member_of_a_client_says_its_own)
     }));
 }
 
-BOOST_AUTO_TEST_CASE(the_node_of_a_dead_process_is_waited_for)
+BOOST_FIXTURE_TEST_CASE(the_node_of_a_dead_process_is_waited_for, quick_scene)
 {
-    auto& a = connect();
-    auto& b = connect();
+    auto& a = connect_quick();
+    auto& b = connect_quick();
     auto ann = join(a, "ann");
     const auto second = start_join(b, {.name = "ann", .data = "again"});
     go_on(io, 50ms);
@@ -205,6 +224,35 @@ BOOST_AUTO_TEST_CASE(the_node_of_a_dead_process_is_waited_for)
     const auto all = list(b);
     BOOST_REQUIRE(all.size() == 1u);
     BOOST_TEST(all[0].data == "again");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_process_that_starts_again_at_once_gets_its_name, quick_scene)
+{
+    auto& b = connect({.session_timeout = 3s, .tick = 1s});
+    admin.create(directory);
+    admin_session killed{server.connect_string(), {.session_timeout = 3s}};
+    killed.create(directory + "/ann", {}, admin_session::mode::ephemeral);
+    killed.abandon();
+    const auto again = join(b, "ann");
+    BOOST_TEST(static_cast<bool>(again));
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_may_not_be_read_is_named)
+{
+    constexpr std::int32_t all_but_read = 30;
+    auto& a = connect();
+    admin.create(directory);
+    const auto stranger = directory + "/stranger";
+    admin.create(stranger, {}, admin_session::mode::ephemeral, {{all_but_read}});
+    diagnostics why, of_list;
+    outcome<members> waits, listed;
+    group{a, directory}.async_wait_change({}, bind_diagnostics(why, waits.handler()));
+    group{a, directory}.async_members(bind_diagnostics(of_list, listed.handler()));
+    BOOST_TEST(code_of(io, waits) == zookeeper_errc::no_auth);
+    BOOST_TEST(code_of(io, listed) == zookeeper_errc::no_auth);
+    BOOST_TEST(why.message().find(stranger) != std::string::npos, why.message());
+    BOOST_TEST(of_list.message().find(stranger) != std::string::npos, of_list.message());
+    admin.remove(stranger);
 }
 
 BOOST_AUTO_TEST_CASE(a_member_joins_again_after_its_session)
@@ -257,11 +305,11 @@ BOOST_AUTO_TEST_CASE(an_update_that_comes_while_it_joins_again)
     }));
 }
 
-BOOST_AUTO_TEST_CASE(what_a_lost_member_has_not_said_is_not_said_by_the_next_one)
+BOOST_FIXTURE_TEST_CASE(what_a_lost_member_has_not_said_is_not_said_by_the_next_one, quick_scene)
 {
     tcp_proxy proxy{server.connect_string()};
-    auto& a = connect_through(proxy, {.session_timeout = 4s});
-    auto& b = connect();
+    auto& a = connect_through(proxy, quick());
+    auto& b = connect_quick();
     auto ann = join(a, "ann", "first");
     proxy.refuse(true);
     proxy.cut(cut_kind::reset);

@@ -53,7 +53,7 @@ private:
                                           if (ec == zookeeper_errc::no_node) {
                                               watch_for_directory();
                                           } else if (ec) {
-                                              fail(ec);
+                                              fail(ec, path_);
                                           } else {
                                               watches_.push_back(std::move(all.changes));
                                               unread_ = std::move(all.value.names);
@@ -82,7 +82,7 @@ private:
             guarded<watched<get_result>>(
                 [this, name = std::move(name)](const error_code& ec, watched<get_result>&& r) {
                     if (ec && ec != zookeeper_errc::no_node) {
-                        fail(ec);
+                        fail(ec, protocol::join_path(path_, name));
                         return;
                     }
                     // Else it has just left, and the directory's watch fires.

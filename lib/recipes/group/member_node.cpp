@@ -90,8 +90,10 @@ void member_node::enter()
     mutex_.emplace(
         *client_, path_,
         lock_options{.acl = acl_, .owner_data = protocol::text_of(known_), .max_local_grants = 0});
-    // A node of this name may be that of a process that has died.
-    const auto limit = std::max({core_->session_timeout(), core_->options().session_timeout});
+    // A node of this name may be that of a process that has died. A server tells its leader of the last contact up to half a
+    // tick later, and sessions end at whole ticks.
+    const auto& o = core_->options();
+    const auto limit = std::max(core_->session_timeout(), o.session_timeout) + 2 * o.tick;
     mutex_->async_try_lock_for(limit, guarded<unique_lock>([this](error_code ec, unique_lock held) {
                                    entered(ec, std::move(held));
                                }));
