@@ -39,4 +39,10 @@ inline constexpr std::string_view mark_of_request = "\n__REVOKE__";
     return data;
 }
 
+// The same, of any node: nothing until the owner has read a request.
+[[nodiscard]] inline std::string said_by_owner(std::string_view data)
+{
+    return data == request_to_let_go ? std::string{} : std::string{without_mark(data)};
+}
+
 } // namespace colock::protocol

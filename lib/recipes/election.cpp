@@ -20,13 +20,6 @@ namespace {
 
 using identity = std::optional<std::string>;
 
-// A leader that was asked to resign adds a line to its identity. Until it has read the request, that is all that there is.
-std::string own_text(std::string_view data)
-{
-    return data == protocol::request_to_let_go ? std::string{}
-                                               : std::string{protocol::without_mark(data)};
-}
-
 // Another leader: told by a watch on the node of the one who leads, whom nobody can overtake; when there is none, by
 // one on the directory.
 class change_of_leaders final : public change_watcher<identity> {
@@ -69,7 +62,7 @@ private:
                     fail(ec);
                 } else if (seen_ && found.value.data == protocol::request_to_let_go) {
                     look_again_after(std::move(found.changes)); // the leader writes its own back
-                } else if (auto who = own_text(found.value.data); who != seen_) {
+                } else if (auto who = protocol::said_by_owner(found.value.data); who != seen_) {
                     finish(std::move(who));
                 } else {
                     look_again_after(std::move(found.changes));
@@ -116,7 +109,7 @@ void election_path::leader(const std::shared_ptr<client_core>& core,
                        } else if (auto& first = found.entries.front(); first.unreadable) {
                            raw->fail(first.unreadable);
                        } else {
-                           raw->finish({}, own_text(first.data));
+                           raw->finish({}, protocol::said_by_owner(first.data));
                        }
                    });
     });
@@ -136,7 +129,7 @@ void election_path::participants(const std::shared_ptr<client_core>& core,
                                raw->fail(each.unreadable);
                                return;
                            }
-                           all.push_back(own_text(each.data));
+                           all.push_back(protocol::said_by_owner(each.data));
                        }
                        raw->finish({}, std::move(all));
                    });

@@ -222,7 +222,7 @@ void queue_queries::revoke(const std::shared_ptr<client_core>& core, operation_p
             return;
         }
         raw->ask(revocation_of(node), [raw](zk::reply&& r) {
-            raw->finish(r.error == zookeeper_errc::no_node ? error_code{} : r.error);
+            r.error&& r.error != zookeeper_errc::no_node ? raw->fail(r.error) : raw->finish({});
         });
     });
 }

@@ -442,8 +442,11 @@ BOOST_AUTO_TEST_CASE(bad_input)
     auto protected_one =
         hold(connect({.credentials = {{"digest", "me:secret"}}}), {.acl = creator_acl()});
     outcome<> refused;
-    async_revoke(c, protected_one.node(), refused.handler());
+    diagnostics why;
+    async_revoke(c, protected_one.node(), bind_diagnostics(why, refused.handler()));
     BOOST_TEST(code_of(io, refused) == zookeeper_errc::no_auth);
+    BOOST_TEST(why.message().find("lacks WRITE on " + protected_one.node()) != std::string::npos,
+               why.message());
 }
 
 // ---- with a body

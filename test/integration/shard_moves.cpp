@@ -132,6 +132,14 @@ BOOST_AUTO_TEST_CASE(an_operator_locks_a_shard)
     BOOST_TEST(!held.done());
     BOOST_TEST(all.of("ann") == 12u);
     BOOST_TEST(all.moves == 0u);
+
+    // One who asks for it does not change who has it.
+    outcome<std::size_t> asked;
+    async_revoke_holders(shard, asked.handler());
+    BOOST_TEST(value_of(io, asked) == 1u);
+    const auto node = directory + "/locks/5/" + queue_of(directory + "/locks/5").front();
+    BOOST_TEST(until([&] { return admin.get(node) == "ann\n__REVOKE__"; }));
+    BOOST_TEST(owners(a, {})[5].owner.value_or("") == "ann");
 }
 
 BOOST_AUTO_TEST_CASE(another_definition_is_refused)

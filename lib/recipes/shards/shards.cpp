@@ -4,6 +4,7 @@
 #include "lock/option_faults.hpp"
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
+#include "names/revocation.hpp"
 #include "recipes/shards/assignment.hpp"
 #include "recipes/shards/places.hpp"
 #include "recipes/shards/run.hpp"
@@ -144,7 +145,7 @@ private:
                 return;
             }
             if (!r.error) {
-                self->found_[i].owner = std::move(r.text);
+                self->found_[i].owner = protocol::said_by_owner(r.text);
                 self->found_[i].since =
                     std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
             }
