@@ -340,8 +340,8 @@ public:
     /// Hands all shards of this process on, to members that prepare for them, and then ends `async_run`, which completes
     /// without a failure. For a process that is about to end: call it on SIGTERM.
     ///
-    /// The bodies that are left are cancelled when `limit` is over, when there is no other member, or when the connection
-    /// is lost.
+    /// The bodies that are left are cancelled when `limit` is over, of several calls the first one to be; when there is no
+    /// other member; or when the connection is lost.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: `errc::not_held`: this object does not run. `operation_aborted`: cancelled, which does not end the leaving;

@@ -107,6 +107,39 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_the_assignment_fails_and_leaves_nothing)
     BOOST_TEST(!admin.exists(directory + "/members/bob").has_value()); // at once
 }
 
+BOOST_AUTO_TEST_CASE(a_node_among_the_members_that_may_not_be_read)
+{
+    constexpr std::int32_t all_but_read = 30;
+    admin.create_path(directory + "/members");
+    const auto stranger = directory + "/members/stranger";
+    admin.create(stranger, {}, admin_session::mode::ephemeral, {{all_but_read}});
+    const auto told = std::make_shared<int>(0);
+    auto& ann = run(connect({.log =
+                                 [=](log_level, std::string_view text) {
+                                     *told += text.find(stranger) != text.npos ? 1 : 0;
+                                 }}),
+                    usual("ann"));
+    BOOST_TEST(until([&] { return *told != 0; }));
+    BOOST_TEST(all.owners.empty());
+    admin.remove(stranger);
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(*told == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_too_busy_for_the_definition)
+{
+    constexpr int throttled = -127;
+    tcp_proxy proxy{server.connect_string()};
+    const auto refused =
+        proxy.on_reply({opcode::create, opcode::create2}, reaction::replace,
+                       {.path_prefix = directory + "/definition", .replacement = throttled});
+    auto& ann = run(connect_through(proxy), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(refused.fired() == 1u);
+    ann.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(ann));
+}
+
 BOOST_AUTO_TEST_CASE(times_without_end)
 {
     auto o = usual("ann");
@@ -138,6 +171,24 @@ BOOST_AUTO_TEST_CASE(leaving_while_becoming_a_member)
         BOOST_TEST(all.owners.empty());
     }
     check_no_members();
+}
+
+BOOST_AUTO_TEST_CASE(leaving_twice_takes_the_shorter_time)
+{
+    const auto idle = join_idly(connect(), "idle");
+    auto& ann = run(connect(), usual("ann"));
+    BOOST_TEST(has(ann, 6));
+    outcome<> first, second, third;
+    ann.pieces.async_leave(1h, first.handler()); // the other one takes nothing
+    go_on(io, 100ms);
+    BOOST_TEST(all.of("ann") == 6u);
+    ann.pieces.async_leave(0s, second.handler());
+    ann.pieces.async_leave(1h, third.handler());
+    BOOST_TEST(!code_of(io, first));
+    BOOST_TEST(!code_of(io, second));
+    BOOST_TEST(!code_of(io, third));
+    BOOST_TEST(ended(ann));
+    BOOST_TEST(!ann.why);
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_has_ended_watches_nothing)

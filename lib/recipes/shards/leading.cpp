@@ -96,17 +96,38 @@ void shards_leading::watch_members()
 {
     group_.async_wait_change(
         members_,
-        asio::bind_cancellation_slot(
-            waiting_.slot(), guarded<std::vector<member_view>>(
-                                 [this](const error_code& ec, std::vector<member_view>&& now) {
-                                     if (ec) {
-                                         return; // the client is closed, or forbidden
-                                     }
-                                     members_ = std::move(now);
-                                     knows_members_ = true;
-                                     decide();
-                                     watch_members();
-                                 })));
+        bind_diagnostics(unread_, asio::bind_cancellation_slot(
+                                      waiting_.slot(), guarded<std::vector<member_view>>(
+                                                           [this](const error_code& ec,
+                                                                  std::vector<member_view>&& now) {
+                                                               if (ec) {
+                                                                   members_unread(ec);
+                                                                   return;
+                                                               }
+                                                               is_told_ = false;
+                                                               members_ = std::move(now);
+                                                               knows_members_ = true;
+                                                               decide();
+                                                               watch_members();
+                                                           }))));
+}
+
+// Whoever may create a node among those of the members can make one that others may not read.
+void shards_leading::members_unread(const error_code& ec)
+{
+    if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
+        return; // the term is over, or will be
+    }
+    if (!std::exchange(is_told_, true)) {
+        core_->log(log_level::error, "shards " + config_->path +
+                                         ": no shard moves, because not all members can be read: " +
+                                         unread_.message());
+    }
+    pace_.after_refusal(*core_, [self = shared_from_this()] {
+        if (!self->over_) {
+            self->watch_members();
+        }
+    });
 }
 
 namespace {
@@ -137,6 +158,19 @@ void shards_leading::decide()
         write(leader_->table());
     } else {
         wake_at(leader_->next(now));
+    }
+}
+
+// Each decision is about all shards, and many answers come together.
+void shards_leading::decide_soon()
+{
+    if (!std::exchange(decides_soon_, true)) {
+        core_->post([self = shared_from_this()] {
+            self->decides_soon_ = false;
+            if (!self->over_) {
+                self->decide();
+            }
+        });
     }
 }
 
@@ -269,7 +303,7 @@ void shards_leading::look_at_first(protocol::shard_index shard, const std::strin
                                   if (const auto at = moves_.find(shard); at != moves_.end()) {
                                       at->second.first = !ec && first ? first->ephemeral_owner : 0;
                                       await_change(shard, std::move(changes));
-                                      decide(); // it may be the one
+                                      decide_soon(); // it may be the one
                                   }
                               }));
 }

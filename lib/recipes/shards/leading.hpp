@@ -38,7 +38,9 @@ private:
     void found(std::optional<protocol::shard_table> written);
     void go_on_from(protocol::shard_table written);
     void watch_members();
+    void members_unread(const error_code& ec);
     void decide();
+    void decide_soon();
     void note_taken();
     void write(const protocol::shard_table& table);
     void written(const error_code& ec, std::int32_t version);
@@ -68,7 +70,10 @@ private:
     std::optional<std::int32_t> version_;          // of its node; empty: there is none
     std::vector<member_view> members_;
     bool knows_members_ = false;
+    diagnostics unread_;   // why not
+    bool is_told_ = false; // to the log
     bool writing_ = false;
+    bool decides_soon_ = false;
     bool is_damaged_ = false;                     // what is written
     std::map<protocol::shard_index, move> moves_; // those that are watched
     asio::steady_timer timer_;

@@ -8,6 +8,16 @@
 
 namespace colock::detail {
 
+namespace {
+
+// What is there is read after that, and tells whether to write again.
+bool may_be_repeated(const error_code& ec)
+{
+    return is_retryable(ec) || outcome_unknown(ec);
+}
+
+} // namespace
+
 shards_run::shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
                        std::shared_ptr<const shards_config> config,
                        std::shared_ptr<shard_bodies> bodies, operation_ptr<std::exception_ptr> op)
@@ -140,7 +150,7 @@ void shards_run::replace(unique_lock held)
                          step<std::vector<transaction_result>>(
                              [this, held = std::move(held)](const error_code& ec,
                                                             std::vector<transaction_result>&&) {
-                                 if (ec && !outcome_unknown(ec) && ec != zookeeper_errc::no_node) {
+                                 if (ec && !may_be_repeated(ec) && ec != zookeeper_errc::no_node) {
                                      fail(ec, config_->paths.definition);
                                  } else {
                                      go_on(entry_.written());
@@ -171,7 +181,7 @@ void shards_run::create_definition()
     client_->async_create(config_->paths.definition, definition_of(config_->options),
                           std::move(how),
                           step<create_result>([this](const error_code& ec, create_result&&) {
-                              if (ec && ec != zookeeper_errc::node_exists && !outcome_unknown(ec)) {
+                              if (ec && ec != zookeeper_errc::node_exists && !may_be_repeated(ec)) {
                                   fail(ec, config_->paths.definition);
                               } else {
                                   after_pause([this] { go_on(entry_.written()); });
@@ -430,20 +440,25 @@ void shards_run::leave(operation_ptr<error_code> op, deadline limit)
         return;
     }
     leaving_.add(std::move(op));
-    if (stage_ != stage::member) {
+    if (stage_ == stage::over) {
         return;
     }
-    stage_ = stage::leaving;
+    const bool leaves_already = std::exchange(stage_, stage::leaving) == stage::leaving;
     if (!work_) {
         end({});
         return;
     }
-    limit_.expires_at(limit);
-    limit_.async_wait(on_strand<>([this](const error_code& ec) {
-        if (!ec) {
-            end({});
-        }
-    }));
+    if (!leaves_already || limit < limit_.expiry()) {
+        limit_.expires_at(limit);
+        limit_.async_wait(on_strand<>([this](const error_code& ec) {
+            if (!ec) {
+                end({});
+            }
+        }));
+    }
+    if (leaves_already) {
+        return;
+    }
     client_->async_wait_state_change(
         connection_state::connected,
         asio::bind_cancellation_slot(
