@@ -222,7 +222,11 @@ void queue_queries::revoke(const std::shared_ptr<client_core>& core, operation_p
             return;
         }
         raw->ask(revocation_of(node), [raw](zk::reply&& r) {
-            r.error&& r.error != zookeeper_errc::no_node ? raw->fail(r.error) : raw->finish({});
+            if (r.error && r.error != zookeeper_errc::no_node) {
+                raw->fail(r.error);
+            } else {
+                raw->finish({});
+            }
         });
     });
 }
