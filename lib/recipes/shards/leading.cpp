@@ -94,22 +94,21 @@ void shards_leading::go_on_from(protocol::shard_table written)
 
 void shards_leading::watch_members()
 {
+    auto changed = guarded<std::vector<member_view>>(
+        [this](const error_code& ec, std::vector<member_view>&& now) {
+            if (ec) {
+                members_unread(ec);
+                return;
+            }
+            is_told_ = false;
+            members_ = std::move(now);
+            knows_members_ = true;
+            decide();
+            watch_members();
+        });
     group_.async_wait_change(
-        members_,
-        bind_diagnostics(unread_, asio::bind_cancellation_slot(
-                                      waiting_.slot(), guarded<std::vector<member_view>>(
-                                                           [this](const error_code& ec,
-                                                                  std::vector<member_view>&& now) {
-                                                               if (ec) {
-                                                                   members_unread(ec);
-                                                                   return;
-                                                               }
-                                                               is_told_ = false;
-                                                               members_ = std::move(now);
-                                                               knows_members_ = true;
-                                                               decide();
-                                                               watch_members();
-                                                           }))));
+        members_, bind_diagnostics(
+                      unread_, asio::bind_cancellation_slot(waiting_.slot(), std::move(changed))));
 }
 
 // Whoever may create a node among those of the members can make one that others may not read.
