@@ -146,13 +146,27 @@ std::string forgotten_divider(const subcommand& c)
 
 // What a script gives when its variable is not set. To take that for an option that is not given would, say, run a command
 // without its switch.
+failure is_empty(const std::string& option)
+{
+    return {usage, option + " is empty; give it a value, or leave it out"};
+}
+
+// CLI11 would take the next word for the value of "--name=": another option, or the path of a lock.
+void refuse_empty(const std::vector<std::string>& words)
+{
+    for (const auto& word : words) {
+        if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+            throw is_empty(word.substr(0, word.size() - 1));
+        }
+    }
+}
+
 void refuse_empty(const CLI::App& options)
 {
     for (const auto* const option : options.get_options()) {
         const auto& values = option->results();
         if (!option->get_positional() && std::ranges::find(values, "") != values.end()) {
-            throw failure{usage,
-                          option->get_name() + " is empty; give it a value, or leave it out"};
+            throw is_empty(option->get_name());
         }
     }
 }
@@ -200,6 +214,7 @@ int program::run(int argc, char** argv)
             throw failure{usage, "options follow the name of the command, as in colock ls " +
                                      printable(first)};
         }
+        refuse_empty(given);
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};

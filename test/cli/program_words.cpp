@@ -76,10 +76,16 @@ BOOST_AUTO_TEST_CASE(a_forgotten_divider_is_asked_for)
 BOOST_AUTO_TEST_CASE(what_is_empty_is_refused)
 {
     for (const auto* option : {"--events", "--metrics", "--leave", "--name", "--auth"}) {
-        const auto r = run({option, ""}, {"true"});
-        BOOST_TEST(r.status == 125, option);
-        BOOST_TEST(has(r.err, std::string{option} + " is empty"), r.err);
+        for (const auto& given :
+             {std::vector<std::string>{option, ""}, {std::string{option} + '='}}) {
+            const auto r = run(given, {"true"});
+            BOOST_TEST(r.status == 125, option);
+            BOOST_TEST(has(r.err, std::string{option} + " is empty"), r.err);
+        }
     }
+    // The next word, here the path of a lock, is not its value.
+    BOOST_TEST(run_colock(servers, {"run", "--name=", path + "-2", path, "--", "true"}).status ==
+               125);
     const auto e = run_colock(servers, {"elect", "--enabled-by", "", path, "--", "true"});
     BOOST_TEST(e.status == 125);
     BOOST_TEST(has(e.err, "--enabled-by is empty"), e.err);
