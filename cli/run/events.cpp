@@ -112,7 +112,7 @@ std::string words_on_holder(const queue_entry& e)
 events::events(std::string command, std::string path, const report_terms& how,
                service_manager manager)
     : command_{std::move(command)}, path_{std::move(path)}, how_{how}, manager_{std::move(manager)},
-      next_wait_line_{first_wait_line}
+      wait_line_{first_wait_line, {}}
 {
     manager_.status("connecting, for " + path_);
     if (how.json || how.events >= 0) {
@@ -134,7 +134,7 @@ std::optional<std::chrono::milliseconds> events::next_look() const noexcept
     if (lines_ || (on_terminal() && !how_.quiet)) {
         return std::chrono::seconds{1};
     }
-    return manager_ || (!how_.quiet && how_.tells_wait) ? std::optional{next_wait_line_}
+    return manager_ || (!how_.quiet && how_.tells_wait) ? std::optional{wait_line_.pause}
                                                         : std::nullopt;
 }
 
@@ -144,7 +144,8 @@ void events::waits(bool is_try)
         metrics_->waits();
     }
     last_wait_.reset();
-    next_wait_line_ = first_wait_line;
+    wait_line_.pause = first_wait_line;
+    wait_line_.last = std::chrono::steady_clock::now();
     if (lines_) {
         lines_->waits();
     }
@@ -177,14 +178,16 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     const auto rest = ": " + place(before, all.size()) + "; held by " + words_on_holder(holder);
     if (manager_) {
         manager_.status("waiting for " + path_ + rest);
-        next_wait_line_ = next_status;
+        wait_line_.pause = next_status;
     }
     if (how_.quiet || !out_) {
         return;
     }
     if (!on_terminal()) {
-        if (how_.tells_wait && !manager_) {
-            next_wait_line_ = std::max(second_wait_line, 2 * next_wait_line_);
+        const auto now = std::chrono::steady_clock::now(); // machines may have asked for this look
+        if (how_.tells_wait && !manager_ && now - wait_line_.last >= wait_line_.pause) {
+            wait_line_.pause = std::max(second_wait_line, 2 * wait_line_.pause);
+            wait_line_.last = now;
             words("waiting for " + path_ + rest);
         }
     } else if (!in_background() && out_->idle()) { // else the next one is newer

@@ -94,7 +94,10 @@ private:
     const report_terms how_;
     const service_manager manager_;
     bool shows_wait_ = false;
-    std::chrono::milliseconds next_wait_line_;
+    struct {
+        std::chrono::milliseconds pause;            // before the next one
+        std::chrono::steady_clock::time_point last; // or when the wait began
+    } wait_line_;
     std::optional<std::string> last_wait_;
     std::optional<background_writer> out_;
     std::optional<event_lines> lines_;

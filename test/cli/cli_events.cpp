@@ -309,6 +309,24 @@ BOOST_AUTO_TEST_CASE(quiet_is_silent_unless_something_is_wrong)
     BOOST_TEST(job.err() == "");
 }
 
+BOOST_AUTO_TEST_CASE(events_bring_no_more_words_on_a_wait)
+{
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    colock_process before{servers, with({"-q"}, {"true"})};
+    BOOST_REQUIRE(queue_has(2));
+    colock_process waiter{servers, with({"--events", file}, {"true"})};
+    BOOST_REQUIRE(queue_has(3));
+    BOOST_REQUIRE(wait_until([&] { return has(waiter.err(), "waiting for " + path); }, patience));
+    before.process().send_signal(SIGTERM);
+    // It looks at the queue for those who read events.
+    BOOST_TEST(wait_until([&] { return has(file_text(file), "\"position\":1"); }, patience));
+    enough();
+    BOOST_TEST(waiter.status() == 0);
+    BOOST_TEST(is_one_line(waiter.err()), waiter.err());
+    BOOST_TEST(holder.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(processes_that_were_left_behind_are_named_in_one_line)
 {
     const auto r = run({"--events", file}, {"sh", "-c", "sleep 1001 & sleep 1002 & exit 3"});
