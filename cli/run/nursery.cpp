@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -196,6 +197,16 @@ private:
     bool in_order_ = true;
 };
 
+// Each shard takes three files of this process. Its command keeps the limit that the nursery has inherited.
+void raise_limit_of_files() noexcept
+{
+    ::rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 } // namespace
 
 std::vector<std::string> words_for(std::uint32_t shard, std::vector<std::string> words)
@@ -288,6 +299,7 @@ nursery::nursery(const nursery_task& task) : patience_{task.terms.grace + std::c
         throw std::system_error{error, std::generic_category(), "fork"};
     }
     ::signal(SIGCHLD, SIG_DFL); // as in guardian_link
+    raise_limit_of_files();
 }
 
 nursery::~nursery()

@@ -244,6 +244,8 @@ private:
                                                     const holding& held) const
     {
         return {{"COLOCK_PATH", what_.path},
+                {"COLOCK_PATHS", std::nullopt}, // those of a colock that runs this one
+                {"COLOCK_TOKENS", std::nullopt},
                 {"COLOCK_SHARD", std::to_string(mine.index())},
                 {"COLOCK_SHARDS", std::to_string(what_.shards.count)},
                 {"COLOCK_NODE", held.node()},

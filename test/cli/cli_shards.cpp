@@ -142,6 +142,20 @@ BOOST_AUTO_TEST_CASE(members_share_and_take_over)
     BOOST_TEST(is_gone(files.path() + "/0"));
 }
 
+// Each shard takes files of the member, more than it may have open at first; its command gets the limit that colock was given.
+BOOST_AUTO_TEST_CASE(the_limit_of_open_files_is_none_of_shards)
+{
+    const auto line = "ulimit -Sn 64; exec " COLOCK_PROGRAM " run --shards 30 --member few " +
+                      path + " -- sh -c 'echo $(ulimit -Sn) ${COLOCK_PATHS-none} >" + files.path() +
+                      "/limit{}; exec sleep 1000'";
+    colock_process few{servers, {"-c", line}, {"COLOCK_PATHS=/of\t/another/run"}, "/bin/sh"};
+    BOOST_TEST(owns("few", 30), few.err());
+    BOOST_TEST(has_file("limit29"));
+    BOOST_TEST(file_text(files.path() + "/limit29") == "64 none\n");
+    few.process().send_signal(SIGTERM);
+    BOOST_TEST(few.status() == 0, few.err());
+}
+
 BOOST_AUTO_TEST_CASE(what_the_end_of_a_command_means)
 {
     auto fails = member("ann", {"sh", "-c", "exit 7"}, "2");
