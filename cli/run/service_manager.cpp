@@ -58,10 +58,13 @@ service_manager service_manager::take()
     return m;
 }
 
-void service_manager::tell(std::string_view message) const
+void service_manager::tell(std::string message) const
 {
     if (address_.empty()) {
         return;
+    }
+    if (*owes_ready_) {
+        message.insert(0, "READY=1\n");
     }
     const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (socket < 0) {
@@ -72,14 +75,17 @@ void service_manager::tell(std::string_view message) const
     std::memcpy(to.sun_path, address_.data(), address_.size());
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size() +
                                              (address_.front() == '/' ? 1 : 0));
-    static_cast<void>(::sendto(socket, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
-                               reinterpret_cast<const sockaddr*>(&to), size));
+    if (::sendto(socket, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
+                 reinterpret_cast<const sockaddr*>(&to), size) >= 0) {
+        *owes_ready_ = false;
+    }
     ::close(socket);
 }
 
-void service_manager::ready(std::string_view status) const
+void service_manager::ready(std::string_view text) const
 {
-    tell("READY=1\nSTATUS=" + printable(status));
+    *owes_ready_ = true;
+    status(text);
 }
 
 void service_manager::status(std::string_view text) const
@@ -92,11 +98,15 @@ void service_manager::stopping() const
     tell("STOPPING=1");
 }
 
-asio::awaitable<void> service_manager::feed_watchdog() const
+asio::awaitable<void> service_manager::keep_telling() const
 {
-    while (watchdog_) {
-        tell("WATCHDOG=1");
-        co_await pause(*watchdog_ / 2);
+    const std::chrono::microseconds between =
+        watchdog_ ? *watchdog_ / 2 : std::chrono::microseconds{std::chrono::seconds{1}};
+    while (*this) {
+        if (watchdog_ || *owes_ready_) {
+            tell("WATCHDOG=1");
+        }
+        co_await pause(between);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,19 +22,21 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return !address_.empty(); }
 
     // The service works, and what it does.
-    void ready(std::string_view status) const;
+    void ready(std::string_view text) const;
     void status(std::string_view text) const;
     void stopping() const;
 
-    // Says often enough that this process is alive; returns when nobody wants to hear that.
-    [[nodiscard]] boost::asio::awaitable<void> feed_watchdog() const;
+    // Says often enough that this process is alive, and again that it is ready, when there was no room for that. Returns when
+    // there is nobody.
+    [[nodiscard]] boost::asio::awaitable<void> keep_telling() const;
 
 private:
-    // Waits for nobody.
-    void tell(std::string_view message) const;
+    // Waits for nobody: what finds the manager's queue full is dropped.
+    void tell(std::string message) const;
 
     std::string address_; // as sockaddr_un::sun_path has it
     std::optional<std::chrono::microseconds> watchdog_;
+    std::shared_ptr<bool> owes_ready_ = std::make_shared<bool>(false); // of all copies
 };
 
 } // namespace colock::cli

@@ -67,7 +67,7 @@ public:
             }
         }
         hear_signals();
-        asio::co_spawn(context_, what_.manager.feed_watchdog(), asio::detached);
+        asio::co_spawn(context_, what_.manager.keep_telling(), asio::detached);
         for (const auto& text : what_.warnings) {
             say_.note("warning", text);
         }

@@ -98,7 +98,7 @@ public:
             }
         }
         hear_signals();
-        asio::co_spawn(context_, what_.manager.feed_watchdog(), asio::detached);
+        asio::co_spawn(context_, what_.manager.keep_telling(), asio::detached);
         if (::getpid() == 1) {
             asio::co_spawn(context_, keep_going_for_ever(guardian_), asio::detached);
         }

@@ -39,6 +39,22 @@ public:
     manager_socket& operator=(const manager_socket&) = delete;
     ~manager_socket() { ::close(socket_); }
 
+    // Until there is no room for another message. A sender has a limit of its own.
+    void fill()
+    {
+        sockaddr_un at{};
+        socklen_t size = sizeof at;
+        ::getsockname(socket_, reinterpret_cast<sockaddr*>(&at), &size);
+        for (bool has_room = true; has_room;) {
+            const int from = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+            has_room = false;
+            while (::sendto(from, "X", 1, MSG_DONTWAIT, reinterpret_cast<const sockaddr*>(&at),
+                            size) == 1) {
+                has_room = true;
+            }
+            ::close(from);
+        }
+    }
     std::optional<std::string> next()
     {
         ::pollfd readable{socket_, POLLIN, 0};
@@ -116,6 +132,20 @@ BOOST_AUTO_TEST_CASE(the_manager_hears_when_the_command_runs_and_not_before)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_manager_without_room_hears_later_that_the_command_runs)
+{
+    const auto address = files.path() + "/notify";
+    manager_socket manager{address};
+    manager.fill();
+    const auto events = files.path() + "/events";
+    colock_process p{
+        servers, with({"--notify", "--events", events}, holding()), {"NOTIFY_SOCKET=" + address}};
+    BOOST_REQUIRE(wait_until([&] { return has(file_text(events), "\"started\""); }, patience));
+    BOOST_TEST(has(manager.next_with("READY=1"), "READY=1"));
+    enough();
+    BOOST_TEST(p.status() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(without_the_option_the_command_speaks_for_itself)
 {
     const auto address = files.path() + "/notify";
@@ -150,6 +180,18 @@ BOOST_AUTO_TEST_CASE(members_with_shards_are_ready_when_they_take_part)
     BOOST_TEST(has(manager.next_with("READY=1"), "takes part in " + path));
     p.process().send_signal(SIGTERM);
     BOOST_TEST(p.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_page_has_the_commands_of_the_units)
+{
+    const auto page = file_text(COLOCK_UNITS "/../../docs/services.md");
+    for (const auto& entry : std::filesystem::directory_iterator{COLOCK_UNITS}) {
+        for (const auto& line : lines_of(file_text(entry.path()))) {
+            if (line.starts_with("ExecStart=") || line.starts_with("OnCalendar=")) {
+                BOOST_TEST(has(page, "    " + line + '\n'), line);
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(systemd_finds_no_fault_in_the_units)
