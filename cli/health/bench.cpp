@@ -4,6 +4,7 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
@@ -200,6 +201,7 @@ void add_bench(program& p)
     c.options
         ->add_option("--path", o->path,
                      "the node to make, which must not exist; /colock-bench-... unless told")
+        ->transform(without_slashes_at_end)
         ->type_name("PATH");
     c.options->add_flag("--json", o->json, "print one JSON object");
     add_server_options(*c.options, o->servers);

@@ -1,6 +1,7 @@
 // `colock elect`: a command while this process leads.
 #include <colock/log.hpp>
 
+#include "connect/path_argument.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
 #include "run/follow.hpp"
@@ -84,6 +85,7 @@ void add_elect(program& p)
                      "a switch for all candidates: while there is no such node, or it says off, "
                      "false, no or 0, nobody stands; a command that runs gets SIGTERM, and SIGKILL "
                      "after --grace")
+        ->transform(without_slashes_at_end)
         ->type_name("NODE");
     const auto follows = std::make_shared<bool>(false);
     c.options->add_flag("--follow", *follows,

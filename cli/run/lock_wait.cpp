@@ -27,19 +27,27 @@ std::string lock_wait::why_not() const
     return why_.empty() ? printable(paths_of(what_.lock)) + " was not granted" : why_;
 }
 
+void lock_wait::explain_silence()
+{
+    if (what_.limit && *what_.limit <= 0ms) {
+        throw failure_of(errc::no_answer);
+    }
+    why_ = "the servers have not answered in time";
+}
+
 asio::awaitable<bool> lock_wait::until_switched_on(steady::time_point began)
 {
     if (what_.candidate.enabled_by.empty()) {
         co_return true;
     }
     const auto over = what_.limit ? began + *what_.limit : steady::time_point::max();
-    why_ = "the servers have not answered in time";
     // A try, too, waits for an answer.
     const auto first =
         co_await first_of(look_at_switch(zk_, what_.candidate.enabled_by),
                           pause_until(what_.limit ? std::max(over, began + 2s) : over));
     const auto* const found = std::get_if<switch_position>(&first);
     if (!found) {
+        explain_silence();
         co_return false;
     }
     if (found->on) {

@@ -40,6 +40,8 @@ public:
 
     // Why there is none.
     void explain(std::string why) { why_ = std::move(why); }
+    // The servers are silent. Of a try, throws failure: nobody need have the lock.
+    void explain_silence();
     [[nodiscard]] std::string why_not() const;
 
 private:

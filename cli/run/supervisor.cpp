@@ -256,7 +256,7 @@ private:
             record_.give(*list);
             what_.lock.acl = std::move(*list);
         } else {
-            wait_.explain("the servers have not answered in time");
+            wait_.explain_silence();
         }
         co_return list != nullptr;
     }
@@ -364,7 +364,7 @@ private:
             }
             phase_ = waiting{};
             if (first.index() == 2) {
-                wait_.explain("the servers have not answered in time");
+                wait_.explain_silence();
                 co_return no_lock();
             }
             if (!found) {

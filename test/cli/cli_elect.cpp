@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_leaves_the_queue_when_the_work_is_switched_off)
     admin.create(at_switch);
     colock_process leader{servers, elect({}, holding())};
     BOOST_REQUIRE(runs());
-    colock_process waiter{servers, elect({"--enabled-by", at_switch}, counting("true"))};
+    colock_process waiter{servers, elect({"--enabled-by", at_switch + '/'}, counting("true"))};
     BOOST_REQUIRE(queue_has(2));
     admin.remove(at_switch);
     BOOST_TEST(queue_has(1));
@@ -198,6 +198,22 @@ BOOST_AUTO_TEST_CASE(a_limit_holds_for_the_switch_and_a_try_does_not_wait_for_it
     const auto busy = run_colock(servers, elect({"--try", "--enabled-by", at_switch}, {"true"}));
     BOOST_TEST(busy.status == 123);
     BOOST_TEST(is_one_line(busy.err), busy.err);
+}
+
+// Nobody has the lock, and nobody knows: a script that lets others run the command (-E 0) has to hear of it.
+BOOST_AUTO_TEST_CASE(silent_servers_are_no_other_holder)
+{
+    admin.create(at_switch);
+    for (const auto& [silent, words] :
+         {std::pair{opcode::get_acl, elect({"--try", "-E", "0", "--acl", "parent"}, {"true"})},
+          {opcode::exists, elect({"--try", "-E", "0", "--enabled-by", at_switch}, {"true"})}}) {
+        tcp_proxy proxy{servers};
+        const auto answer = proxy.on_reply(silent, reaction::hold);
+        const auto r = run_colock(proxy.connect_string(), words);
+        BOOST_TEST(r.status == 121);
+        BOOST_TEST(is_one_line(r.err), r.err);
+        BOOST_TEST(has(r.err, "no answer had come"), r.err);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_holds_however_often_the_switch_is_turned)
