@@ -130,11 +130,11 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
                   "tell machines what happens, a JSON object a line, in this file, or in the open\n"
                   "one with this number, as in --events 3 3>events")
         ->type_name("FILE");
+    to.add_flag("--json", o.report.json, "the same, on the standard error in the place of words");
     to.add_option("--metrics", o.report.metrics,
                   "add what happens to the metrics in this file, for the textfile collector of\n"
                   "Prometheus' node exporter; its name ends in .prom. Many runs may share it")
         ->type_name("FILE");
-    to.add_flag("--json", o.report.json, "the same, on the standard error in the place of words");
     to.add_flag(
         "--keep-identity", o.keep_identity,
         "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
@@ -258,9 +258,11 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
             throw;
         }
         const auto f = failure_of(std::current_exception());
-        events say{name,
-                   options.paths.empty() ? "" : options.paths.front(),
-                   {.json = options.report.json, .events = options.report.events}};
+        std::string paths;
+        for (const auto& path : options.paths) {
+            paths += (paths.empty() ? "" : " ") + path;
+        }
+        events say{name, paths, {.json = options.report.json, .events = options.report.events}};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

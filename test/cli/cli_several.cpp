@@ -91,6 +91,15 @@ BOOST_AUTO_TEST_CASE(one_of_them_alone_is_not_granted)
     BOOST_TEST(waits.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(events_name_all_paths_whatever_the_end)
+{
+    for (const auto* const command : {"true", "there-is-no-such-command"}) {
+        const auto all = events_in(run_colock(servers, both({"--json"}, {command})).err);
+        BOOST_REQUIRE(!all.empty());
+        BOOST_TEST(text_of(all.back(), "path") == path + ' ' + other);
+    }
+}
+
 // Each asks in another order.
 BOOST_AUTO_TEST_CASE(nobody_waits_for_ever)
 {

@@ -94,6 +94,18 @@ BOOST_AUTO_TEST_CASE(every_command_says_what_it_does_in_80_columns)
     }
 }
 
+// "The same" is what the option before says.
+BOOST_AUTO_TEST_CASE(json_stands_behind_events)
+{
+    for (const auto* const command : {"run", "elect"}) {
+        const auto help = run_colock({}, {"help", command}).out;
+        const auto at = [&](const std::string& option) {
+            return help.find("\n      " + option + ' ');
+        };
+        BOOST_TEST((at("--events") < at("--json") && at("--json") < at("--metrics")), help);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_there_is_not_is_said_in_one_line)
 {
     const std::vector<std::vector<std::string>> bad{{"doctr"},
