@@ -3,8 +3,6 @@
 #include "report/boot_clock.hpp"
 #include "zk/secret.hpp"
 
-#include <utility>
-
 namespace colock::guard {
 
 namespace {

@@ -10,8 +10,6 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
-#include <utility>
-
 namespace colock::guard {
 
 namespace asio = boost::asio;

@@ -4,7 +4,6 @@
 #include "queue/no_lock.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace colock::detail {
 

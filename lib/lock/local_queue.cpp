@@ -5,7 +5,6 @@
 
 #include <new>
 #include <optional>
-#include <utility>
 
 namespace colock::detail {
 

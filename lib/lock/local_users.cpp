@@ -1,7 +1,6 @@
 #include "lock/local_users.hpp"
 
 #include <iterator>
-#include <utility>
 
 namespace colock::detail {
 

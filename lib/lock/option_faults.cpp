@@ -8,7 +8,6 @@
 #include "names/shown.hpp"
 #include "session/faults.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 

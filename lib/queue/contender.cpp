@@ -2,8 +2,6 @@
 
 #include "queue/making_directory.hpp"
 
-#include <type_traits>
-
 namespace colock::protocol {
 
 // To the present stage, if the input means anything to it.

@@ -1,7 +1,5 @@
 #include "queue/context.hpp"
 
-#include "names/contender_name.hpp"
-
 namespace colock::protocol::queue {
 
 bool listing::is_alone(const layout& l) const

@@ -3,7 +3,6 @@
 
 #include "queue/context.hpp"
 
-#include <string>
 #include <string_view>
 
 namespace colock::protocol::queue {

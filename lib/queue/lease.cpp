@@ -1,7 +1,6 @@
 #include "queue/lease.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace colock::detail {
 

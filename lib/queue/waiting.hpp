@@ -4,9 +4,7 @@
 #include "queue/place.hpp"
 #include "queue/predecessors.hpp"
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 

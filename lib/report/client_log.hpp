@@ -9,7 +9,6 @@
 #include <atomic>
 #include <mutex>
 #include <string>
-#include <utility>
 
 namespace colock::detail {
 

@@ -5,8 +5,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
-#include <utility>
 
 namespace colock::detail {
 

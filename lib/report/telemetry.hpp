@@ -10,9 +10,7 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

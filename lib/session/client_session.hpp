@@ -20,7 +20,6 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace colock::detail {
 

@@ -6,8 +6,6 @@
 #include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
 
-#include <utility>
-
 namespace colock::detail {
 
 const asio::any_io_executor& executor_of(const std::shared_ptr<client_core>& core) noexcept

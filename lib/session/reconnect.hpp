@@ -11,7 +11,6 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include "session/room_of_request.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 

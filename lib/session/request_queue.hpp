@@ -14,8 +14,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <string_view>
 
 namespace colock::detail {
 

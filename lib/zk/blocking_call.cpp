@@ -3,7 +3,6 @@
 #include <csignal>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 namespace colock::zk {
 

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 #include <utility>
 

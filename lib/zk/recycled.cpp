@@ -2,7 +2,6 @@
 
 #include <array>
 #include <new>
-#include <utility>
 
 namespace colock::detail {
 

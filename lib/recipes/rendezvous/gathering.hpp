@@ -18,7 +18,6 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
-#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>

@@ -2,11 +2,9 @@
 
 #include "names/contender_name.hpp"
 #include "names/path_text.hpp"
-#include "recipes/semaphore/numbers.hpp"
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 namespace colock::protocol::permits {
 

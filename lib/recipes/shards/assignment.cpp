@@ -6,7 +6,6 @@
 #include <charconv>
 #include <map>
 #include <numeric>
-#include <utility>
 
 namespace colock::protocol {
 

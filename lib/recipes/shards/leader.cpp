@@ -1,7 +1,6 @@
 #include "recipes/shards/leader.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace colock::protocol {
 

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <chrono>
 #include <set>
-#include <string_view>
 
 namespace colock::detail {
 

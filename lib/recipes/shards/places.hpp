@@ -3,7 +3,6 @@
 
 #include <colock/shards.hpp>
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 
 namespace colock::detail {
 

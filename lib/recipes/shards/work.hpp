@@ -23,7 +23,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <string_view>
 #include <vector>
 
 namespace colock::detail {
