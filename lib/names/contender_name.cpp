@@ -9,11 +9,6 @@
 
 namespace colock::protocol {
 
-std::optional<std::int64_t> number_in(std::string_view digits) noexcept
-{
-    return detail::number_in(digits);
-}
-
 node_name name_prefix(const layout& l, const guid& g, bool shared)
 {
     const auto& marker = shared ? l.shared_marker : l.marker;

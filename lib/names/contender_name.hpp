@@ -32,9 +32,6 @@ using entries = boost::container::small_vector<entry, 4>;
 // Of the number that the server appends.
 inline constexpr std::size_t number_digits = 10;
 
-// The value of these digits; nothing when there is anything else among them.
-[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view digits) noexcept;
-
 // The part of a join's name before the number.
 [[nodiscard]] node_name name_prefix(const layout& l, const guid& g, bool shared = false);
 

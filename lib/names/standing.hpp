@@ -4,10 +4,11 @@
 
 #include <colock/layout.hpp>
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -82,18 +83,9 @@ struct standing {
 template <class Queue, class Shared>
 [[nodiscard]] std::size_t holders_at_front(const Queue& queue, Shared shared)
 {
-    std::size_t held = 0;
-    for (const auto& each : queue) {
-        const bool is_shared = std::invoke(shared, each);
-        if (held != 0 && !is_shared) {
-            break;
-        }
-        ++held;
-        if (!is_shared) {
-            break;
-        }
-    }
-    return held;
+    const auto alone = std::ranges::find(queue, false, shared);
+    const auto sharing = static_cast<std::size_t>(std::ranges::distance(queue.begin(), alone));
+    return sharing == 0 && alone != queue.end() ? 1 : sharing;
 }
 
 } // namespace colock::detail

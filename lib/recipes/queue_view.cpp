@@ -195,8 +195,7 @@ bool is_a_contenders(std::string_view node)
 {
     const auto name = protocol::last_name(node);
     return name.size() > protocol::number_digits &&
-           std::ranges::all_of(name.substr(name.size() - protocol::number_digits),
-                               [](char c) { return c >= '0' && c <= '9'; });
+           number_in(name.substr(name.size() - protocol::number_digits));
 }
 
 zk::call revocation_of(std::string node)

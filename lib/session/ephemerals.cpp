@@ -2,6 +2,7 @@
 
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
+#include "names/standing.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -22,7 +23,7 @@ constexpr std::chrono::seconds shortest_pause = 5s, longest_pause = 60s;
 // The path without the number that a server has appended.
 std::optional<std::string_view> without_number(std::string_view path) noexcept
 {
-    if (path.size() < number_digits || !number_in(path.substr(path.size() - number_digits))) {
+    if (path.size() < number_digits || !detail::number_in(path.substr(path.size() - number_digits))) {
         return std::nullopt;
     }
     return path.substr(0, path.size() - number_digits);
