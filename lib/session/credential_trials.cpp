@@ -2,14 +2,15 @@
 
 #include "session/faults.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace colock::detail {
 
 const std::vector<credential>& credential_trials::open() noexcept
 {
-    all_.open();
-    return all_.all();
+    told_ = all_.size();
+    return all_;
 }
 
 request_ptr credential_trials::add(zk::secret_credential c, operation_ptr<error_code> op)
@@ -29,8 +30,12 @@ request_ptr credential_trials::add(zk::secret_credential c, operation_ptr<error_
         op.complete(asio::error::operation_aborted);
         return nullptr;
     }
-    all_.add(*c);
-    const auto t = std::make_shared<trial>(trial{std::move(c), std::move(op)});
+    if (std::ranges::find(all_, *c) == all_.end()) {
+        keep(*c);
+    }
+    const auto at = std::ranges::find(all_, *c);
+    const auto number = static_cast<std::size_t>(at - all_.begin()) + 1;
+    const auto t = std::make_shared<trial>(trial{number, std::move(op)});
     trials_.push_back(t);
     if (link) {
         link->bind([raw = t.get()](asio::cancellation_type) {
@@ -41,6 +46,16 @@ request_ptr credential_trials::add(zk::secret_credential c, operation_ptr<error_
                         [this, t](zk::reply&& r) { end(t, r.error); });
 }
 
+// A vector that grows would leave copies of secrets.
+void credential_trials::keep(const credential& c)
+{
+    secrets more;
+    more.reserve(all_.size() + 1);
+    more.assign(all_.begin(), all_.end());
+    more.push_back(c);
+    all_.swap(more);
+}
+
 void credential_trials::end(const std::shared_ptr<trial>& t, const error_code& ec)
 {
     if (std::erase(trials_, t) == 0) {
@@ -49,7 +64,7 @@ void credential_trials::end(const std::shared_ptr<trial>& t, const error_code& e
     const bool accepted =
         !ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth; // about "/"
     if (accepted) {
-        all_.accept(*t->value);
+        accepted_ = std::max(accepted_, t->number);
     }
     if (t->op) {
         std::exchange(t->op, {}).complete(accepted ? error_code{} : ec);
@@ -61,7 +76,10 @@ void credential_trials::refuse()
     const std::string detail = "the servers refuse the credentials that were added";
     basics_.log.note_error(detail);
     basics_.log.write(log_level::warning, detail);
-    all_.refuse();
+    for (auto i = accepted_; i != all_.size(); ++i) {
+        zk::wipe(all_[i].secret);
+    }
+    all_.resize(accepted_);
     for (const auto& t : std::exchange(trials_, {})) {
         if (t->op) {
             auto op = std::exchange(t->op, {});
@@ -73,11 +91,10 @@ void credential_trials::refuse()
 
 bool credential_trials::tell()
 {
-    while (const auto* next = all_.next_to_tell()) {
-        if (!requests_.authenticate(*next)) {
+    for (; told_ < all_.size(); ++told_) {
+        if (!requests_.authenticate(all_[told_])) {
             return false;
         }
-        all_.told();
     }
     return true;
 }
