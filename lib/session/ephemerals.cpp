@@ -23,7 +23,8 @@ constexpr std::chrono::seconds shortest_pause = 5s, longest_pause = 60s;
 // The path without the number that a server has appended.
 std::optional<std::string_view> without_number(std::string_view path) noexcept
 {
-    if (path.size() < number_digits || !detail::number_in(path.substr(path.size() - number_digits))) {
+    if (path.size() < number_digits ||
+        !detail::number_in(path.substr(path.size() - number_digits))) {
         return std::nullopt;
     }
     return path.substr(0, path.size() - number_digits);

@@ -2,6 +2,7 @@
 #ifndef COLOCK_DETAIL_SUPERVISED_LOCK_HPP
 #define COLOCK_DETAIL_SUPERVISED_LOCK_HPP
 
+#include <colock/detail/access.hpp>
 #include <colock/detail/body_reports.hpp>
 #include <colock/detail/deadline.hpp>
 #include <colock/detail/operation.hpp>
@@ -209,7 +210,7 @@ private:
     void drop_guard()
     {
         if (lost_) {
-            words_.assign(body_reports::loss_words(held_, lost_));
+            words_.assign(words_about(body_reports::name_of_lost(held_), lost_));
         }
         held_ = {};
     }
@@ -229,11 +230,13 @@ private:
     void stop(asio::cancellation_type type)
     {
         if (!std::exchange(stopped_, true)) {
-            body_reports::cancelled(held_);
+            body_reports::cancelled(access::core(held_));
             grace_.expires_after(lock_.body_grace());
             grace_.async_wait([self = this->shared_from_this()](const error_code& ec) {
                 if (!ec && self->running_) {
-                    body_reports::overdue(self->held_, self->lock_.body_grace());
+                    body_reports::overdue(access::core(self->held_),
+                                          body_reports::name_of(self->held_),
+                                          self->lock_.body_grace());
                 }
             });
         }

@@ -7,7 +7,6 @@
 #include "session/core.hpp"
 
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace colock::detail {
@@ -27,16 +26,6 @@ inline void release_part(operation_ptr<error_code> op, guard_part p)
             access::start_release<Guard>(core, std::move(op), std::move(guard));
         },
         p);
-}
-
-// "lock /path", for people.
-inline std::string subject_of(const held_lock& lock)
-{
-    return "lock " + lock.path();
-}
-inline std::string subject_of(const permit& permits)
-{
-    return "semaphore " + permits.path();
 }
 
 inline watched_part watch_part(const guard_part& p)

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace colock::protocol {
@@ -72,8 +71,6 @@ public:
     // Equal for equal objects, and for no others: for the model, which walks through all states.
     [[nodiscard]] std::string fingerprint() const;
 
-    friend bool operator==(const joint_acquisition&, const joint_acquisition&) = default;
-
 private:
     enum class place : std::uint8_t {
         none,
@@ -82,21 +79,14 @@ private:
         abandoning, // its wait is being ended
         releasing,
     };
-    struct all_at_once {
-        friend bool operator==(const all_at_once&, const all_at_once&) = default;
-    };
-    struct one_by_one {
-        std::size_t next; // is waited for; all before it are held
-        friend bool operator==(const one_by_one&, const one_by_one&) = default;
-    };
-    struct leaving { // until no trace is left
-        friend bool operator==(const leaving&, const leaving&) = default;
-    };
-    struct over {
-        friend bool operator==(const over&, const over&) = default;
+    enum class stage : std::uint8_t {
+        all_at_once,
+        one_by_one,
+        leaving, // until no trace is left
+        over,
     };
 
-    [[nodiscard]] bool is_over() const noexcept { return std::holds_alternative<over>(stage_); }
+    [[nodiscard]] bool is_over() const noexcept { return stage_ == stage::over; }
     [[nodiscard]] bool waits_for(std::size_t lock) const noexcept;
     void held(const std::optional<loss>& lost, bool time_over, commands& out);
     void gone(std::size_t lock, bool time_over, commands& out);
@@ -110,7 +100,8 @@ private:
 
     bool tries_;
     std::vector<place> places_;
-    std::variant<all_at_once, one_by_one, leaving, over> stage_;
+    stage stage_ = stage::all_at_once;
+    std::size_t next_ = 0; // one by one: is waited for; all before it are held
 };
 
 } // namespace colock::protocol

@@ -57,4 +57,8 @@ public:
     std::string fault_path;
 };
 
+// On the strand. Completes with the guard of all the locks of the list, in the order of the user; or without one.
+void lock_together(operation_ptr<error_code, multi_guard> op, std::shared_ptr<const lock_list> list,
+                   deadline until);
+
 } // namespace colock::detail

@@ -1,3 +1,4 @@
+#include <colock/detail/body_reports.hpp>
 #include <colock/multi_guard.hpp>
 
 #include "queue/contender_driver.hpp"
@@ -10,6 +11,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace colock {
 
@@ -96,9 +98,10 @@ public:
         left_ = parts.size();
         const client_core::batch together{*core};
         for (auto& each : parts) {
-            auto subject = op_->told() != nullptr
-                               ? std::visit([](const auto& p) { return subject_of(p); }, each)
-                               : std::string{};
+            auto subject =
+                op_->told() != nullptr
+                    ? std::visit([](const auto& p) { return body_reports::name_of(p); }, each)
+                    : std::string{};
             release_part(function_operation<error_code>::make(
                              core, nullptr,
                              [self = shared_from_this(), subject = std::move(subject)](

@@ -6,7 +6,6 @@
 #include "lock/option_faults.hpp"
 #include "recipes/multi_lock/lock_list.hpp"
 #include "recipes/multi_lock/lock_target.hpp"
-#include "recipes/multi_lock/multi_operation.hpp"
 
 #include <algorithm>
 #include <memory>

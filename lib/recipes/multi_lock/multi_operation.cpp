@@ -1,7 +1,6 @@
-#include "recipes/multi_lock/multi_operation.hpp"
-
 #include "recipes/multi_lock/guard_part.hpp"
 #include "recipes/multi_lock/joint_acquisition.hpp"
+#include "recipes/multi_lock/lock_list.hpp"
 #include "session/function_operation.hpp"
 #include "session/machine_runner.hpp"
 #include "session/pauses.hpp"
@@ -29,16 +28,14 @@ public:
         if (const auto& link = op_.cancellation()) {
             link->bind([weak = weak_from_this()](asio::cancellation_type type) {
                 if (const auto self = weak.lock()) {
-                    self->feed([&](protocol::joint_acquisition::commands& out) {
-                        self->order_.cancel(ends_at_once(type), out);
-                    });
+                    self->feed([&](auto& out) { self->order_.cancel(ends_at_once(type), out); });
                 }
             });
         }
         if (!op_) {
             return; // it was cancelled before
         }
-        feed([this](protocol::joint_acquisition::commands& out) { order_.start(out); });
+        feed([this](auto& out) { order_.start(out); });
     }
 
 private:
@@ -127,7 +124,7 @@ private:
         }
         auto& l = locks_[i];
         l.link.reset();
-        feed([&](protocol::joint_acquisition::commands& out) {
+        feed([&](auto& out) {
             if (holds(guard)) {
                 l.guard = std::move(guard);
                 order_.granted(i, first_loss_of_all(), time_over(), out);
@@ -153,9 +150,7 @@ private:
             return;
         }
         locks_[i].link.reset();
-        feed([&](protocol::joint_acquisition::commands& out) {
-            order_.released(i, time_over(), out);
-        });
+        feed([&](auto& out) { order_.released(i, time_over(), out); });
     }
 
     // The grants that were answered before the probe are posted to the strand already.
@@ -171,7 +166,7 @@ private:
 
     void probed()
     {
-        feed([this](protocol::joint_acquisition::commands& out) { order_.probed(out); });
+        feed([this](auto& out) { order_.probed(out); });
     }
 
     [[nodiscard]] bool time_over() const
