@@ -5,7 +5,6 @@
 #include <colock/client.hpp>
 #include <colock/detail/gathering_place.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -56,9 +55,8 @@ public:
         requires(!std::convertible_to<CompletionToken, std::uint64_t>)
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
-            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_,
-            std::optional<std::uint64_t>{});
+        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_,
+                                              std::optional<std::uint64_t>{});
     }
 
     /// The same, in this phase alone. If the phase is over already, it completes at once, and does not arrive in the next one.
@@ -71,9 +69,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_arrive_and_wait(std::uint64_t phase, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
-            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_arrive, place_,
-            std::optional{phase});
+        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_,
+                                              std::optional{phase});
     }
 
     /// Asks for the number of the phase that is under way. One read, which may lag a little.
@@ -84,8 +81,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_phase(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
-            detail::initiate<error_code, std::uint64_t>{place_.core}, token, &start_phase, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_phase, place_);
     }
 
 private:

@@ -5,7 +5,6 @@
 #include <colock/client_options.hpp>
 #include <colock/client_state.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
@@ -135,8 +134,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_connect(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_connect);
+        return detail::start<CompletionToken>(core_, token, &start_connect);
     }
 
     /// Ends the session. At completion without an error the servers have removed all ephemeral nodes of the session.
@@ -152,8 +150,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_close(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_close);
+        return detail::start<CompletionToken>(core_, token, &start_close);
     }
 
     /// Creates a node with these data. At completion the node exists; the result has its path and metadata.
@@ -176,9 +173,8 @@ public:
     auto async_create(std::string path, std::string data, create_options options,
                       CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, create_result)>(
-            detail::initiate<error_code, create_result>{core_}, token, &start_create,
-            std::move(path), std::move(data), std::move(options));
+        return detail::start<CompletionToken>(core_, token, &start_create, std::move(path),
+                                              std::move(data), std::move(options));
     }
 
     /// The same, with this mode and `client_options::acl`.
@@ -214,8 +210,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, get_result)>(
-            detail::initiate<error_code, get_result>{core_}, token, &start_get, std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_get, std::move(path));
     }
 
     /// Replaces the data of a node if they have this version (`node_stat::version`). At completion the node has these
@@ -231,9 +226,8 @@ public:
     auto async_set(std::string path, std::string data, std::int32_t version,
                    CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, node_stat)>(
-            detail::initiate<error_code, node_stat>{core_}, token, &start_set, std::move(path),
-            std::move(data), version);
+        return detail::start<CompletionToken>(core_, token, &start_set, std::move(path),
+                                              std::move(data), version);
     }
 
     /// The same, whatever version the data have.
@@ -253,9 +247,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::optional<node_stat>)>(
-            detail::initiate<error_code, std::optional<node_stat>>{core_}, token, &start_exists,
-            std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_exists, std::move(path));
     }
 
     /// Lists the names of a node's children, and reads the node's metadata. A read.
@@ -268,9 +260,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, children_result)>(
-            detail::initiate<error_code, children_result>{core_}, token, &start_children,
-            std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_children, std::move(path));
     }
 
     /// Deletes a node if its data have this version (`node_stat::version`) and it has no children. At completion there
@@ -286,8 +276,8 @@ public:
     auto async_remove(std::string path, std::int32_t version,
                       CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_remove, std::move(path), version);
+        return detail::start<CompletionToken>(core_, token, &start_remove, std::move(path),
+                                              version);
     }
 
     /// The same, whatever version the data have.
@@ -315,10 +305,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_multi(std::vector<transaction_op> ops, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken,
-                                       void(error_code, std::vector<transaction_result>)>(
-            detail::initiate<error_code, std::vector<transaction_result>>{core_}, token,
-            &start_multi, std::move(ops));
+        return detail::start<CompletionToken>(core_, token, &start_multi, std::move(ops));
     }
     /// Carries out these steps or none; a token may follow them. Completion, errors and cancellation are those of the
     /// overload with a vector. `co_await zk.async_multi(colock::check_op(path), colock::remove_op(path))`.
@@ -339,9 +326,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, acl_result)>(
-            detail::initiate<error_code, acl_result>{core_}, token, &start_get_acl,
-            std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_get_acl, std::move(path));
     }
 
     /// Replaces the access control list of a node if the list has this version (`node_stat::aversion`, which is not the
@@ -361,9 +346,8 @@ public:
     auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,
                        CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_set_acl, std::move(path),
-            std::move(acl), version);
+        return detail::start<CompletionToken>(core_, token, &start_set_acl, std::move(path),
+                                              std::move(acl), version);
     }
 
     /// The same, whatever version the list has.
@@ -404,9 +388,8 @@ public:
     auto async_add_credentials(std::string scheme, std::string secret,
                                CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_add_credentials,
-            credential{std::move(scheme), std::move(secret)});
+        return detail::start<CompletionToken>(core_, token, &start_add_credentials,
+                                              credential{std::move(scheme), std::move(secret)});
     }
 
     /// From the next connection on, the client uses this context; the current connection and the session continue. This
@@ -433,8 +416,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set_hosts(std::string hosts, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_set_hosts, std::move(hosts));
+        return detail::start<CompletionToken>(core_, token, &start_set_hosts, std::move(hosts));
     }
 
     /// Brings the server of this connection up to date. Reads that are started at completion see every write that was
@@ -446,8 +428,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_sync(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_sync, std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_sync, std::move(path));
     }
 
     /// Reads the data and the metadata of a node, and watches them: `found.value` is what was read, `found.changes`
@@ -459,9 +440,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, watched<get_result>)>(
-            detail::initiate<error_code, watched<get_result>>{core_}, token, &start_watch_data,
-            std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_watch_data, std::move(path));
     }
 
     /// Reads the metadata of a node, an empty optional when there is none, and watches it: the event is `created`,
@@ -473,10 +452,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_exists(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken,
-                                       void(error_code, watched<std::optional<node_stat>>)>(
-            detail::initiate<error_code, watched<std::optional<node_stat>>>{core_}, token,
-            &start_watch_exists, std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_watch_exists, std::move(path));
     }
 
     /// Lists a node's children, and watches the list: the event is `children_changed` (a child was created or deleted)
@@ -490,9 +466,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, watched<children_result>)>(
-            detail::initiate<error_code, watched<children_result>>{core_}, token,
-            &start_watch_children, std::move(path));
+        return detail::start<CompletionToken>(core_, token, &start_watch_children, std::move(path));
     }
 
     /// Waits until the state differs from `seen`; at completion it is `now`, or was a moment ago. Of several changes
@@ -506,9 +480,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_state_change(connection_state seen, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, connection_state)>(
-            detail::initiate<error_code, connection_state>{core_}, token, &start_wait_state_change,
-            seen);
+        return detail::start<CompletionToken>(core_, token, &start_wait_state_change, seen);
     }
 
     /// The state a moment ago. Waits for nothing.

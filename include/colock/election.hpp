@@ -6,7 +6,6 @@
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/initiate_lock.hpp>
 #include <colock/detail/made_once.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/detail/with_lock.hpp>
 #include <colock/leadership.hpp>
 #include <colock/lock_options.hpp>
@@ -158,7 +157,7 @@ public:
     template <class F, class CompletionToken = boost::asio::use_awaitable_t<>>
     auto async_lead(F&& body, CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock<false>(standing{path_}, std::forward<F>(body), detail::never,
+        return detail::with_lock<false>(standing(), std::forward<F>(body), detail::never,
                                         std::forward<CompletionToken>(token));
     }
 
@@ -179,7 +178,7 @@ public:
     auto async_try_lead_for(std::chrono::duration<Rep, Period> limit, F&& body,
                             CompletionToken&& token = CompletionToken())
     {
-        return detail::with_lock<true>(standing{path_}, std::forward<F>(body), limit,
+        return detail::with_lock<true>(standing(), std::forward<F>(body), limit,
                                        std::forward<CompletionToken>(token));
     }
 
@@ -200,7 +199,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_campaign(CompletionToken&& token = CompletionToken())
     {
-        return standing{path_}.async_lock(detail::never, std::forward<CompletionToken>(token));
+        return standing().async_lock(detail::never, std::forward<CompletionToken>(token));
     }
 
     /// Stands for election for `limit` at most, from the initiation on. At completion `term` is the guard of the term of
@@ -215,7 +214,7 @@ public:
     auto async_try_campaign_for(std::chrono::duration<Rep, Period> limit,
                                 CompletionToken&& token = CompletionToken())
     {
-        return standing{path_}.async_lock(limit, std::forward<CompletionToken>(token));
+        return standing().async_lock(limit, std::forward<CompletionToken>(token));
     }
 
     /// Asks who leads: `leader` is the identity, and empty when there is no candidate. The text is "" while the leader does
@@ -236,10 +235,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_leader(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken,
-                                       void(error_code, std::optional<std::string>)>(
-            detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
-            &detail::election_path::leader, path_->path);
+        return detail::start<CompletionToken>(path_->core, token, &detail::election_path::leader,
+                                              path_->path);
     }
 
     /// Asks who stands for election: `identities` has the leader first, then the others in the order of their
@@ -260,9 +257,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_participants(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::vector<std::string>)>(
-            detail::initiate<error_code, std::vector<std::string>>{path_->core}, token,
-            &detail::election_path::participants, path_->path);
+        return detail::start<CompletionToken>(path_->core, token,
+                                              &detail::election_path::participants, path_->path);
     }
 
     /// Waits until the leader differs from `seen`, or until there is none. At completion `leader` is its
@@ -294,55 +290,18 @@ public:
     auto async_wait_change(std::optional<std::string> seen,
                            CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken,
-                                       void(error_code, std::optional<std::string>)>(
-            detail::initiate<error_code, std::optional<std::string>>{path_->core}, token,
-            &detail::election_path::wait_change, path_->path, std::move(seen));
+        return detail::start<CompletionToken>(
+            path_->core, token, &detail::election_path::wait_change, path_->path, std::move(seen));
     }
 
 private:
     friend struct detail::access;
 
-    // See supervised_lock.hpp. The path is taken when it is locked, and free for others before.
-    class standing {
-    public:
-        using guard_type = leadership;
-
-        explicit standing(std::shared_ptr<const detail::election_path> path) noexcept
-            : path_{std::move(path)}
-        {
-        }
-        [[nodiscard]] executor_type get_executor() const noexcept
-        {
-            return detail::executor_of(path_->core);
-        }
-        [[nodiscard]] std::chrono::milliseconds body_grace() const noexcept
-        {
-            return path_->options.body_grace;
-        }
-        [[nodiscard]] std::optional<std::chrono::milliseconds> max_hold() const noexcept
-        {
-            return {}; // a term of office has no end
-        }
-        template <class Visit>
-        void each_revocable(const leadership&, Visit) const noexcept
-        {
-        }
-        template <class Limit, class CompletionToken>
-        auto async_lock(Limit limit, CompletionToken&& token) const
-        {
-            return detail::lockable<leadership>{path_->stand()}.async_lock(
-                limit, std::forward<CompletionToken>(token));
-        }
-        template <class CompletionToken>
-        auto async_lock_for_body(detail::deadline until, CompletionToken&& token) const
-        {
-            return async_lock(until, std::forward<CompletionToken>(token));
-        }
-
-    private:
-        std::shared_ptr<const detail::election_path> path_;
-    };
+    // The path is taken now, and free for others before.
+    [[nodiscard]] detail::lockable<leadership> standing() const
+    {
+        return detail::lockable<leadership>{path_->stand()};
+    }
 
     std::shared_ptr<const detail::election_path> path_;
 };

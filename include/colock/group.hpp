@@ -6,7 +6,6 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
 #include <colock/detail/made_once.hpp>
-#include <colock/detail/start_operation.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -100,9 +99,8 @@ public:
     auto async_update(std::string data, std::uint32_t weight,
                       CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_update, node_, std::move(data),
-            weight);
+        return detail::start<CompletionToken>(core_, token, &start_update, node_, std::move(data),
+                                              weight);
     }
 
     /// Waits until `joins()` differs from `seen`. At completion `now` is `joins()`: it has joined again.
@@ -118,9 +116,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_rejoin(std::uint64_t seen, CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::uint64_t)>(
-            detail::initiate<error_code, std::uint64_t>{core_}, token, &start_wait_rejoin, node_,
-            seen);
+        return detail::start<CompletionToken>(core_, token, &start_wait_rejoin, node_, seen);
     }
 
     /// Leaves the group. At completion without an error a server has confirmed that the member's node is gone. This object is
@@ -132,8 +128,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_leave(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_leave, std::move(node_));
+        return detail::start<CompletionToken>(core_, token, &start_leave, std::move(node_));
     }
 
 private:
@@ -214,9 +209,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_join(member_options options, CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, membership)>(
-            detail::initiate<error_code, membership>{place_.core}, token, &start_join, place_.path,
-            std::move(options));
+        return detail::start<CompletionToken>(place_.core, token, &start_join, place_.path,
+                                              std::move(options));
     }
 
     /// Asks who the members are, ascending by name. A list, and one read for each member.
@@ -234,9 +228,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_members(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::vector<member_view>)>(
-            detail::initiate<error_code, std::vector<member_view>>{place_.core}, token,
-            &start_members, place_.path);
+        return detail::start<CompletionToken>(place_.core, token, &start_members, place_.path);
     }
 
     /// Waits until the members, or what they say of themselves, differ from `seen`. At completion `members` are those that
@@ -261,9 +253,8 @@ public:
     auto async_wait_change(std::vector<member_view> seen,
                            CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::vector<member_view>)>(
-            detail::initiate<error_code, std::vector<member_view>>{place_.core}, token,
-            &start_wait_change, place_.path, std::move(seen));
+        return detail::start<CompletionToken>(place_.core, token, &start_wait_change, place_.path,
+                                              std::move(seen));
     }
 
 private:

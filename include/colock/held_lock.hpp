@@ -4,7 +4,6 @@
 
 #include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
@@ -225,9 +224,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_.driver,
-            held_.turn);
+        return detail::start<CompletionToken>(core_, token, &start_wait_lost, held_.driver,
+                                              held_.turn);
     }
 
     /// Waits until a client asks for the lock: by `async_revoke` or `async_revoke_holders`, or by
@@ -248,9 +246,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_revoked(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_wait_revoked, held_.driver,
-            held_.turn);
+        return detail::start<CompletionToken>(core_, token, &start_wait_revoked, held_.driver,
+                                              held_.turn);
     }
 
     /// Releases the lock. At completion without an error a server has confirmed that its node is gone, or the client
@@ -275,8 +272,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_release,
+        return detail::start<CompletionToken>(
+            core_, token, &start_release,
             held_lock{nullptr, std::move(held_)}); // which releases it, too, if that never starts
     }
     /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.

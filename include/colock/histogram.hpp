@@ -3,7 +3,6 @@
 #define COLOCK_HISTOGRAM_HPP
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 
 namespace colock {

@@ -5,7 +5,6 @@
 #include <colock/client.hpp>
 #include <colock/detail/gathering_place.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 
 #include <cstdint>
 #include <string>
@@ -69,8 +68,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{place_.core}, token, &start_arrive, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_);
     }
 
     /// Arrives, and does not wait. At completion the arrival is counted, or the latch is open already.
@@ -81,8 +79,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_count_down(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{place_.core}, token, &start_count_down, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_count_down, place_);
     }
 
     /// Waits until the latch is open, without a part in it. At completion it is open. Waiting costs no request.
@@ -93,8 +90,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{place_.core}, token, &start_wait, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_wait, place_);
     }
 
     /// Asks whether the latch is open. One read, which may lag a little.
@@ -105,8 +101,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_try_wait(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, bool)>(
-            detail::initiate<error_code, bool>{place_.core}, token, &start_try_wait, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_try_wait, place_);
     }
 
 private:

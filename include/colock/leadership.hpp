@@ -3,7 +3,6 @@
 #define COLOCK_LEADERSHIP_HPP
 
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/unique_lock.hpp>
 
 #include <memory>
@@ -16,13 +15,6 @@ namespace colock {
 /// `unique_lock` on the election. Destroying it resigns in the background.
 class [[nodiscard]] COLOCK_DECL leadership : public unique_lock {
 public:
-    /// Holds nothing.
-    leadership() noexcept = default;
-
-    leadership(leadership&& other) noexcept = default;
-    leadership& operator=(leadership&& other) noexcept = default;
-    ~leadership() = default;
-
     /// Replaces the identity by which the others know this leader, until the end of the term: what
     /// `election::async_leader` returns, and what `election::async_wait_change` waits for. At completion without an
     /// error the servers have the new identity. Two round trips.
@@ -46,9 +38,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_proclaim(std::string identity, CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_proclaim, held_.driver,
-            std::move(identity));
+        return detail::start<CompletionToken>(core_, token, &start_proclaim, held_.driver,
+                                              std::move(identity));
     }
 
     /// Steps down: releases the leadership, so that the next candidate leads. At completion without an error a server

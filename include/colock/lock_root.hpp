@@ -5,7 +5,6 @@
 #include <colock/client.hpp>
 #include <colock/detail/access.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 
 #include <concepts>
 #include <memory>
@@ -90,9 +89,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_ensure_lock_root(const client& zk, std::string path, access_control_list acl,
                             CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code)>(
-        detail::initiate<error_code>{detail::access::core(zk)}, token, &detail::lock_roots::ensure,
-        std::move(path), std::optional{std::move(acl)});
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::lock_roots::ensure, std::move(path),
+                                          std::optional{std::move(acl)});
 }
 
 /// The same with `client_options::acl` of the client.
@@ -104,9 +103,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_ensure_lock_root(const client& zk, std::string path,
                             CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code)>(
-        detail::initiate<error_code>{detail::access::core(zk)}, token, &detail::lock_roots::ensure,
-        std::move(path), std::optional<access_control_list>{});
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::lock_roots::ensure, std::move(path),
+                                          std::optional<access_control_list>{});
 }
 
 } // namespace colock

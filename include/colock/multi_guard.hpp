@@ -3,7 +3,6 @@
 #define COLOCK_MULTI_GUARD_HPP
 
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/fwd.hpp>
@@ -144,8 +143,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, watched());
+        return detail::start<CompletionToken>(core_, token, &start_wait_lost, watched());
     }
 
     /// Releases all locks at the same time. At completion without an error a server has confirmed that their
@@ -168,8 +166,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_unlock(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_unlock,
+        return detail::start<CompletionToken>(
+            core_, token, &start_unlock,
             std::exchange(parts_, {})); // released, too, if that never starts
     }
     /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.

@@ -3,7 +3,6 @@
 #define COLOCK_PERMIT_HPP
 
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/held_lock.hpp>
@@ -108,9 +107,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait_lost(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, error_code)>(
-            detail::initiate<error_code, error_code>{core_}, token, &start_wait_lost, held_,
-            nodes_.empty() ? std::string{} : nodes_.front());
+        return detail::start<CompletionToken>(core_, token, &start_wait_lost, held_,
+                                              nodes_.empty() ? std::string{} : nodes_.front());
     }
 
     /// Releases the permits. At completion without an error a server has confirmed that their nodes are gone.
@@ -131,8 +129,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_release(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{core_}, token, &start_release,
+        return detail::start<CompletionToken>(
+            core_, token, &start_release,
             permit{core_, std::move(held_), std::exchange(nodes_, {})});
     }
     /// Of the guard that a body gets: does not compile, because the lock is released when the body has ended.

@@ -6,7 +6,6 @@
 #include <colock/detail/access.hpp>
 #include <colock/detail/basic_lock.hpp>
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/layout.hpp>
 
 #include <chrono>
@@ -160,9 +159,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const client& zk, std::string path, layout names,
                       CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
-        &detail::queue_queries::view, std::move(path), std::move(names), view_options{});
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::queue_queries::view, std::move(path),
+                                          std::move(names), view_options{});
 }
 
 /// Looks into the queue of the lock at `path`, and reads `options.most_read` nodes at most: the cost is that of one list,
@@ -184,9 +183,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const client& zk, std::string path, layout names, view_options options,
                       CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{detail::access::core(zk)}, token,
-        &detail::queue_queries::view, std::move(path), std::move(names), options);
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::queue_queries::view, std::move(path),
+                                          std::move(names), options);
 }
 
 /// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`. At completion `view` has
@@ -206,9 +205,8 @@ template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t
 auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view, std::move(at.path), std::move(at.names), view_options{});
+    return detail::start<CompletionToken>(std::move(at.core), token, &detail::queue_queries::view,
+                                          std::move(at.path), std::move(at.names), view_options{});
 }
 
 /// Looks into the queue of a `mutex`, `recursive_mutex`, `shared_mutex` or `election`, and reads `options.most_read` nodes at
@@ -230,9 +228,8 @@ auto async_view_queue(const Lock& lock, view_options options,
                       CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view, std::move(at.path), std::move(at.names), options);
+    return detail::start<CompletionToken>(std::move(at.core), token, &detail::queue_queries::view,
+                                          std::move(at.path), std::move(at.names), options);
 }
 
 /// Looks into a semaphore. At completion `view.holders()` are the nodes of the permits that are held, one for each
@@ -254,9 +251,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(of);
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view_permits, std::move(at.path), view_options{});
+    return detail::start<CompletionToken>(std::move(at.core), token,
+                                          &detail::queue_queries::view_permits, std::move(at.path),
+                                          view_options{});
 }
 
 /// Looks into a semaphore, and reads `options.most_read` nodes of permits, and as many of waiters, at most. At completion
@@ -278,9 +275,9 @@ auto async_view_queue(const semaphore& of, view_options options,
                       CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(of);
-    return detail::start_operation<CompletionToken, void(error_code, queue_view)>(
-        detail::initiate<error_code, queue_view>{std::move(at.core)}, token,
-        &detail::queue_queries::view_permits, std::move(at.path), options);
+    return detail::start<CompletionToken>(std::move(at.core), token,
+                                          &detail::queue_queries::view_permits, std::move(at.path),
+                                          options);
 }
 
 /// Waits until the position of a contender differs from `seen`. At completion `position` is the new one.
@@ -326,9 +323,9 @@ auto async_wait_position(const client& zk, std::string node, layout names,
                          std::optional<std::size_t> seen,
                          CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
-        &detail::queue_queries::wait_position, std::move(node), std::move(names), seen);
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::queue_queries::wait_position, std::move(node),
+                                          std::move(names), seen);
 }
 
 /// Waits until the position of a contender of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` is
@@ -352,9 +349,9 @@ auto async_wait_position(const Lock& lock, std::string node, std::optional<std::
                          CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
-        &detail::queue_queries::wait_position, std::move(node), std::move(at.names), seen);
+    return detail::start<CompletionToken>(std::move(at.core), token,
+                                          &detail::queue_queries::wait_position, std::move(node),
+                                          std::move(at.names), seen);
 }
 
 /// Gets the position of a contender of this lock, for a caller that has seen none yet. Completion signature, errors and
@@ -392,9 +389,8 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
 template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke(const client& zk, std::string node, CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code)>(
-        detail::initiate<error_code>{detail::access::core(zk)}, token,
-        &detail::queue_queries::revoke, std::move(node));
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::queue_queries::revoke, std::move(node));
 }
 
 /// Asks the holders of the lock at `path` to release it. At completion `asked` is how many were asked: none, one, or
@@ -415,9 +411,9 @@ template <class CompletionToken = boost::asio::deferred_t>
 auto async_revoke_holders(const client& zk, std::string path, layout names,
                           CompletionToken&& token = CompletionToken())
 {
-    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{detail::access::core(zk)}, token,
-        &detail::queue_queries::revoke_holders, std::move(path), std::move(names));
+    return detail::start<CompletionToken>(detail::access::core(zk), token,
+                                          &detail::queue_queries::revoke_holders, std::move(path),
+                                          std::move(names));
 }
 
 /// Asks the holders of this `mutex`, `recursive_mutex`, `shared_mutex` or `election` to release it. At completion
@@ -437,9 +433,9 @@ template <detail::queueing Lock, class CompletionToken = boost::asio::deferred_t
 auto async_revoke_holders(const Lock& lock, CompletionToken&& token = CompletionToken())
 {
     auto at = detail::place_of(lock);
-    return detail::start_operation<CompletionToken, void(error_code, std::size_t)>(
-        detail::initiate<error_code, std::size_t>{std::move(at.core)}, token,
-        &detail::queue_queries::revoke_holders, std::move(at.path), std::move(at.names));
+    return detail::start<CompletionToken>(std::move(at.core), token,
+                                          &detail::queue_queries::revoke_holders,
+                                          std::move(at.path), std::move(at.names));
 }
 
 } // namespace colock

@@ -12,13 +12,6 @@ namespace colock {
 /// and its token, and lose it together; see `recursive_mutex`.
 class [[nodiscard]] COLOCK_DECL recursive_lock : public unique_lock {
 public:
-    /// Holds nothing.
-    recursive_lock() noexcept = default;
-
-    recursive_lock(recursive_lock&& other) noexcept = default;
-    recursive_lock& operator=(recursive_lock&& other) noexcept = default;
-    ~recursive_lock() = default;
-
     /// How many guards the owner has of this lock; 0 when this object holds nothing.
     [[nodiscard]] std::size_t depth() const noexcept;
 

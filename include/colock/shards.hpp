@@ -351,9 +351,8 @@ public:
     auto async_leave(std::chrono::duration<Rep, Period> limit,
                      CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code)>(
-            detail::initiate<error_code>{place_->core}, token, &detail::shards_place::start_leave,
-            place_, detail::after(limit));
+        return detail::start<CompletionToken>(
+            place_->core, token, &detail::shards_place::start_leave, place_, detail::after(limit));
     }
 
     /// Asks who owns what: for each shard who holds its lock, and to whom it is assigned. Also for programs that only look:
@@ -373,9 +372,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_owners(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start_operation<CompletionToken, void(error_code, std::vector<shard_owner>)>(
-            detail::initiate<error_code, std::vector<shard_owner>>{place_->core}, token,
-            &detail::shards_place::start_owners, place_);
+        return detail::start<CompletionToken>(place_->core, token,
+                                              &detail::shards_place::start_owners, place_);
     }
 
 private:

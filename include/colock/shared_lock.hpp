@@ -9,13 +9,6 @@ namespace colock {
 /// Shared ownership of a lock, as `shared_mutex::async_lock_shared` grants it.
 class [[nodiscard]] COLOCK_DECL shared_lock : public held_lock {
 public:
-    /// Holds nothing.
-    shared_lock() noexcept = default;
-
-    shared_lock(shared_lock&& other) noexcept = default;
-    shared_lock& operator=(shared_lock&& other) noexcept = default;
-    ~shared_lock() = default;
-
     void swap(shared_lock& other) noexcept { held_lock::swap(other); }
 
 private:

@@ -9,13 +9,6 @@ namespace colock {
 /// Exclusive ownership of a lock, as `mutex::async_lock` grants it.
 class [[nodiscard]] COLOCK_DECL unique_lock : public held_lock {
 public:
-    /// Holds nothing.
-    unique_lock() noexcept = default;
-
-    unique_lock(unique_lock&& other) noexcept = default;
-    unique_lock& operator=(unique_lock&& other) noexcept = default;
-    ~unique_lock() = default;
-
     void swap(unique_lock& other) noexcept { held_lock::swap(other); }
 
 private:

@@ -3,7 +3,6 @@
 #define COLOCK_WATCH_HPP
 
 #include <colock/detail/initiate.hpp>
-#include <colock/detail/start_operation.hpp>
 #include <colock/error.hpp>
 #include <colock/fwd.hpp>
 #include <colock/node.hpp>
@@ -45,8 +44,7 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait(CompletionToken&& token = CompletionToken())
     {
-        return detail::start_operation<CompletionToken, void(error_code, watch_event)>(
-            detail::initiate<error_code, watch_event>{core()}, token, &start_wait, state_);
+        return detail::start<CompletionToken>(core(), token, &start_wait, state_);
     }
 
 private:

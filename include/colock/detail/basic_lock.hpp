@@ -9,7 +9,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <memory>
 #include <string>
 
 namespace colock::detail {

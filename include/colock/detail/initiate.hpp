@@ -3,6 +3,7 @@
 #define COLOCK_DETAIL_INITIATE_HPP
 
 #include <colock/detail/operation.hpp>
+#include <colock/detail/start_operation.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
@@ -49,6 +50,17 @@ public:
 private:
     std::shared_ptr<client_core> core_;
 };
+
+// What every function does that a compiled one carries out: the operation of `begin` says which signature it has.
+template <class CompletionToken, class... Results, class... Parameters, class... Args>
+decltype(auto)
+start(std::shared_ptr<client_core> core, std::remove_reference_t<CompletionToken>& token,
+      void (*begin)(const std::shared_ptr<client_core>&, operation_ptr<Results...>, Parameters...),
+      Args&&... args)
+{
+    return start_operation<CompletionToken, void(Results...)>(
+        initiate<Results...>{std::move(core)}, token, begin, std::forward<Args>(args)...);
+}
 
 } // namespace colock::detail
 

@@ -22,7 +22,6 @@
 #include <boost/asio/prepend.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
