@@ -1,5 +1,6 @@
 #include <colock/error.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace colock {
@@ -175,32 +176,6 @@ const char* text(zookeeper_errc e) noexcept
     return "ZooKeeper: unknown error";
 }
 
-// The ids make categories of several copies of the library compare equal.
-class colock_error_category final : public boost::system::error_category {
-public:
-    colock_error_category() noexcept : error_category{0x9c2f64b1d07e53a8} {}
-    const char* name() const noexcept override { return "colock"; }
-    std::string message(int value) const override { return text(static_cast<errc>(value)); }
-    const char* message(int value, char*, std::size_t) const noexcept override
-    {
-        return text(static_cast<errc>(value));
-    }
-};
-
-class zookeeper_error_category final : public boost::system::error_category {
-public:
-    zookeeper_error_category() noexcept : error_category{0x3be81f07a5d2c946} {}
-    const char* name() const noexcept override { return "colock.zookeeper"; }
-    std::string message(int value) const override
-    {
-        return text(static_cast<zookeeper_errc>(value));
-    }
-    const char* message(int value, char*, std::size_t) const noexcept override
-    {
-        return text(static_cast<zookeeper_errc>(value));
-    }
-};
-
 bool is_misuse(const error_code& ec) noexcept
 {
     if (ec.category() == zookeeper_category()) {
@@ -244,15 +219,26 @@ const char* text(condition c) noexcept
     return "unknown colock condition";
 }
 
-class colock_condition_category final : public boost::system::error_category {
+// The ids make categories of several copies of the library compare equal.
+template <class Value>
+class category_of : public boost::system::error_category {
 public:
-    colock_condition_category() noexcept : error_category{0xd50a8c1e9b3774f2} {}
-    const char* name() const noexcept override { return "colock.condition"; }
-    std::string message(int value) const override { return text(static_cast<condition>(value)); }
+    category_of(std::uint64_t id, const char* name) noexcept : error_category{id}, name_{name} {}
+    const char* name() const noexcept override { return name_; }
+    std::string message(int value) const override { return text(static_cast<Value>(value)); }
     const char* message(int value, char*, std::size_t) const noexcept override
     {
-        return text(static_cast<condition>(value));
+        return text(static_cast<Value>(value));
     }
+
+private:
+    const char* name_;
+};
+
+class colock_condition_category final : public category_of<condition> {
+public:
+    using category_of::category_of;
+
     bool equivalent(const error_code& ec, int value) const noexcept override
     {
         switch (static_cast<condition>(value)) {
@@ -273,19 +259,19 @@ public:
 
 const boost::system::error_category& condition_category() noexcept
 {
-    static const colock_condition_category category;
+    static const colock_condition_category category{0xd50a8c1e9b3774f2, "colock.condition"};
     return category;
 }
 
 const boost::system::error_category& colock_category() noexcept
 {
-    static const colock_error_category category;
+    static const category_of<errc> category{0x9c2f64b1d07e53a8, "colock"};
     return category;
 }
 
 const boost::system::error_category& zookeeper_category() noexcept
 {
-    static const zookeeper_error_category category;
+    static const category_of<zookeeper_errc> category{0x3be81f07a5d2c946, "colock.zookeeper"};
     return category;
 }
 

@@ -66,8 +66,6 @@ public:
     multi_guard(multi_guard&& other) noexcept = default;
     /// `other` holds nothing afterwards. What this object held is released in the background.
     multi_guard& operator=(multi_guard&& other) noexcept;
-    multi_guard(const multi_guard&) = delete;
-    multi_guard& operator=(const multi_guard&) = delete;
 
     /// Releases all locks in the background.
     ~multi_guard() = default;

@@ -25,9 +25,6 @@ public:
     lock_owner();
     lock_owner(lock_owner&&) noexcept = default;
     lock_owner& operator=(lock_owner&&) noexcept = default;
-    lock_owner(const lock_owner&) = delete;
-    lock_owner& operator=(const lock_owner&) = delete;
-    ~lock_owner() = default;
 };
 
 /// A `mutex` that its owner may lock again: that is granted at once, without asking a server. Use it by

@@ -17,8 +17,6 @@ class local_queue;
 class long_waits final : public reminded {
 public:
     explicit long_waits(local_queue& of) noexcept : queue_{of} {}
-    long_waits(const long_waits&) = delete;
-    long_waits& operator=(const long_waits&) = delete;
 
     // Under the mutex of the queue: somebody begins to wait.
     void begin() noexcept

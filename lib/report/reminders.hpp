@@ -26,8 +26,6 @@ protected:
 class reminders : public std::enable_shared_from_this<reminders> {
 public:
     explicit reminders(const zk::strand_type& strand) : timer_{strand} {}
-    reminders(const reminders&) = delete;
-    reminders& operator=(const reminders&) = delete;
 
     // The first time comes at `when`, or a little later.
     void add(std::weak_ptr<reminded> who, std::chrono::nanoseconds when);

@@ -29,8 +29,6 @@ public:
         : core_{std::move(core)}, op_{std::move(op)}
     {
     }
-    change_watcher(const change_watcher&) = delete;
-    change_watcher& operator=(const change_watcher&) = delete;
     virtual ~change_watcher() = default;
 
     void start()

@@ -24,8 +24,6 @@ struct client_basics {
                         : nullptr}
     {
     }
-    client_basics(const client_basics&) = delete;
-    client_basics& operator=(const client_basics&) = delete;
     ~client_basics() { zk::wipe(options.credentials); }
 
     // What the C client writes before each path.

@@ -19,8 +19,6 @@ public:
     using place = request::place;
 
     explicit request_lists(counters& count) noexcept : count_{count} {}
-    request_lists(const request_lists&) = delete;
-    request_lists& operator=(const request_lists&) = delete;
     ~request_lists() = default; // empty by then
 
     [[nodiscard]] request_list& at(place where) noexcept

@@ -18,9 +18,6 @@ namespace colock::detail {
 
 class session_state {
 public:
-    session_state() = default;
-    session_state(const session_state&) = delete;
-    session_state& operator=(const session_state&) = delete;
     ~session_state();
 
     // ---- any thread

@@ -16,8 +16,6 @@ template <class Self>
 class strand_object : public std::enable_shared_from_this<Self> {
 protected:
     explicit strand_object(std::shared_ptr<client_core> core) : core_{std::move(core)} {}
-    strand_object(const strand_object&) = delete;
-    strand_object& operator=(const strand_object&) = delete;
     ~strand_object() = default;
 
     // A handler on the strand.

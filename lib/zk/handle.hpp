@@ -31,9 +31,6 @@ public:
     // Never blocks, except that it runs `answered` for what is outstanding.
     ~handle();
 
-    handle(const handle&) = delete;
-    handle& operator=(const handle&) = delete;
-
     // False when the C client had no memory or could not parse the address.
     [[nodiscard]] bool valid() const noexcept { return client_.valid(); }
 

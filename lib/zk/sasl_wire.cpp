@@ -20,8 +20,6 @@ public:
                                                                                        moved)}
     {
     }
-    sasl_wire(const sasl_wire&) = delete;
-    sasl_wire& operator=(const sasl_wire&) = delete;
     ~sasl_wire() override { forget(); }
 
     [[nodiscard]] const std::string& address_for_client() const noexcept override

@@ -14,8 +14,6 @@ namespace colock::zk {
 class tls_session {
 public:
     explicit tls_session(const tls_terms& terms);
-    tls_session(const tls_session&) = delete;
-    tls_session& operator=(const tls_session&) = delete;
     ~tls_session();
 
     // ---- cipher text

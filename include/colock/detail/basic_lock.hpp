@@ -28,11 +28,6 @@ public:
 
 protected:
     basic_lock(client& zk, std::string path, lock_options options, const lock_kind& kind);
-    ~basic_lock() = default;
-    basic_lock(const basic_lock&) = default;
-    basic_lock& operator=(const basic_lock&) = default;
-    basic_lock(basic_lock&&) = default;
-    basic_lock& operator=(basic_lock&&) = default;
 };
 
 } // namespace colock::detail

@@ -62,9 +62,6 @@ class supervised_lock : public std::enable_shared_from_this<supervised_lock<Lock
     using guard = typename Lock::guard_type;
 
 public:
-    supervised_lock(const supervised_lock&) = delete;
-    supervised_lock& operator=(const supervised_lock&) = delete;
-
     void start()
     {
         asio::dispatch(strand_, [self = this->shared_from_this()] { self->acquire(); });

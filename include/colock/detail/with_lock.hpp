@@ -100,38 +100,22 @@ struct checked_body {
 };
 
 // The result of the operation: the body's; of a try, an optional of it, empty when the lock was not acquired.
-template <class Result, bool tries>
-struct body_outcome {
-    using type = Result;
-};
-template <class Result>
-struct body_outcome<Result, true> {
-    using type = std::optional<Result>;
-};
-template <>
-struct body_outcome<void, true> {
-    using type = bool;
-};
+template <class Guard, bool tries, class F, class Given = body_result_t<F, Guard>>
+using body_outcome_t =
+    std::conditional_t<!tries, Given,
+                       std::conditional_t<std::is_void_v<Given>, bool, std::optional<Given>>>;
 
-template <class Result>
-struct body_operation {
-    using signature = void(std::exception_ptr, Result);
-    using pointer = operation_ptr<std::exception_ptr, Result>;
-    using values = std::tuple<Result>;
+template <class... Results>
+struct operation_of_body {
+    using signature = void(std::exception_ptr, Results...);
+    using pointer = operation_ptr<std::exception_ptr, Results...>;
+    using values = std::tuple<Results...>;
     template <class Handler>
-    using of = operation_of<Handler, std::exception_ptr, Result>;
+    using of = operation_of<Handler, std::exception_ptr, Results...>;
 };
-template <>
-struct body_operation<void> {
-    using signature = void(std::exception_ptr);
-    using pointer = operation_ptr<std::exception_ptr>;
-    using values = std::tuple<>;
-    template <class Handler>
-    using of = operation_of<Handler, std::exception_ptr>;
-};
-
-template <class Guard, bool tries, class F>
-using body_outcome_t = typename body_outcome<body_result_t<F, Guard>, tries>::type;
+template <class Outcome>
+using body_operation =
+    std::conditional_t<std::is_void_v<Outcome>, operation_of_body<>, operation_of_body<Outcome>>;
 
 // One execution, with its body.
 template <class Lock, bool tries, class F>
