@@ -11,8 +11,6 @@
 
 namespace colock::detail {
 
-class local_queue;
-
 [[nodiscard]] inline std::shared_ptr<contender_driver> driver_of(local_users::node n) noexcept
 {
     return std::static_pointer_cast<contender_driver>(std::move(n));

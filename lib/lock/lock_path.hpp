@@ -13,7 +13,6 @@
 
 namespace colock::detail {
 
-class local_queue;
 struct lock_fault;
 
 // Immutable.

@@ -9,8 +9,6 @@
 
 namespace colock::detail {
 
-class lock_path;
-
 // Any thread. Made when the owner begins to wait for the lock, and gone with the last guard.
 class recursion {
 public:

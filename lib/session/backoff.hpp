@@ -25,6 +25,7 @@ public:
     backoff(std::chrono::milliseconds min, std::chrono::milliseconds max, std::uint32_t seed)
         : min_{min}, max_{std::max(min, max)}, random_{seed}
     {
+        attempts_.fill(-std::chrono::seconds{1}); // a machine may have started less than that ago
     }
 
     // A connection reached a session.
@@ -57,17 +58,9 @@ private:
     std::chrono::milliseconds min_;
     std::chrono::milliseconds max_;
     unsigned pass_ = 0;
-    std::array<time_point, 10> attempts_ = never();
+    std::array<time_point, 10> attempts_;
     std::size_t next_ = 0;
     std::minstd_rand random_;
-
-    // A machine may have started less than a second ago.
-    static constexpr std::array<time_point, 10> never() noexcept
-    {
-        std::array<time_point, 10> all{};
-        all.fill(-std::chrono::seconds{1});
-        return all;
-    }
 };
 
 } // namespace colock::protocol

@@ -23,8 +23,6 @@ struct address {
 struct pass {
     std::vector<std::string> untried; // the next one is the last
     std::size_t size = 0;             // of all addresses, also of those that are left out
-
-    friend bool operator==(const pass&, const pass&) = default;
 };
 
 // A server may stall, and carry out a write of a lost connection later: docs/internals/session.md, *Old writes*. An attempt
@@ -53,7 +51,6 @@ public:
     // Where to try to get a new session.
     [[nodiscard]] pass begin(const std::vector<address>& all) const;
 
-    friend bool operator==(const old_connections&, const old_connections&) = default;
     friend std::ostream& operator<<(std::ostream& text, const old_connections& c);
 
 private:
@@ -61,8 +58,6 @@ private:
         std::string where;
         std::chrono::nanoseconds
             passed_on_until; // its writes may be on their way to the leader until then
-
-        friend bool operator==(const lost_connection&, const lost_connection&) = default;
     };
 
     [[nodiscard]] const lost_connection* passes_on(const std::string& where, instant now) const;

@@ -304,22 +304,13 @@ c_client::~c_client()
 c_client::status c_client::state() const noexcept
 {
     const int state = zoo_state(raw(native_));
-    if (state == ZOO_CONNECTED_STATE) {
-        return status::connected;
-    }
-    if (state == ZOO_CONNECTING_STATE) {
-        return status::connecting;
-    }
-    if (state == ZOO_ASSOCIATING_STATE) {
-        return status::associating;
-    }
-    if (state == ZOO_READONLY_STATE) {
-        return status::read_only;
-    }
-    if (state == ZOO_EXPIRED_SESSION_STATE) {
-        return status::expired;
-    }
-    return state == ZOO_AUTH_FAILED_STATE ? status::auth_failed : status::not_connected;
+    return state == ZOO_CONNECTED_STATE         ? status::connected
+           : state == ZOO_CONNECTING_STATE      ? status::connecting
+           : state == ZOO_ASSOCIATING_STATE     ? status::associating
+           : state == ZOO_READONLY_STATE        ? status::read_only
+           : state == ZOO_EXPIRED_SESSION_STATE ? status::expired
+           : state == ZOO_AUTH_FAILED_STATE     ? status::auth_failed
+                                                : status::not_connected;
 }
 
 error_code c_client::look_what_next(interest& next)

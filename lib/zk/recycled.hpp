@@ -38,19 +38,12 @@ struct recycling_allocator {
 
     [[nodiscard]] T* allocate(std::size_t count)
     {
-        if constexpr (alignof(T) > alignof(std::max_align_t)) {
-            return std::allocator<T>{}.allocate(count);
-        } else {
-            return static_cast<T*>(allocate_recycled(count * sizeof(T)));
-        }
+        static_assert(alignof(T) <= alignof(std::max_align_t));
+        return static_cast<T*>(allocate_recycled(count * sizeof(T)));
     }
     void deallocate(T* memory, std::size_t count) noexcept
     {
-        if constexpr (alignof(T) > alignof(std::max_align_t)) {
-            std::allocator<T>{}.deallocate(memory, count);
-        } else {
-            free_recycled(memory, count * sizeof(T));
-        }
+        free_recycled(memory, count * sizeof(T));
     }
 
     friend bool operator==(const recycling_allocator&, const recycling_allocator&) = default;

@@ -78,10 +78,6 @@ public:
     {
         return a.executor_ == b.executor_;
     }
-    friend bool operator!=(const strand_base& a, const strand_base& b) noexcept
-    {
-        return !(a == b);
-    }
 
 private:
     strand_base(asio::any_io_executor executor, asio::execution::blocking_t blocking,

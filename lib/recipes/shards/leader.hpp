@@ -25,8 +25,6 @@ public:
         std::chrono::nanoseconds prepare; // a move counts as one of moves_at_a_time for so long
         std::chrono::nanoseconds take;    // who has not got a shard by then loses it
         std::size_t moves_at_a_time;
-
-        bool operator==(const rules&) const = default;
     };
 
     // `written`: for as many shards as there are.
@@ -44,14 +42,10 @@ public:
 
     [[nodiscard]] const shard_table& table() const noexcept { return table_; }
 
-    friend bool operator==(const shard_leader&, const shard_leader&) = default;
-
 private:
     struct move {
         time_point since;
         bool planned; // the shard had an owner
-
-        bool operator==(const move&) const = default;
     };
 
     [[nodiscard]] std::size_t moves_under_way(time_point now) const;

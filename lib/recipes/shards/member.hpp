@@ -54,7 +54,6 @@ public:
     [[nodiscard]] bool is_settled() const noexcept;
     [[nodiscard]] bool holds(shard_index shard) const noexcept;
 
-    friend bool operator==(const shard_member&, const shard_member&) = default;
     // Equal for equal objects, and for no others: for the model, which walks through all states.
     [[nodiscard]] std::string fingerprint() const;
 
@@ -74,8 +73,6 @@ private:
     struct shard {
         state is = state::absent;
         bool mine = false;
-
-        bool operator==(const shard&) const = default;
     };
 
     void want(shard_index at, commands& out);
