@@ -55,7 +55,8 @@ public:
         requires(!std::convertible_to<CompletionToken, std::uint64_t>)
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_,
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::arrive,
                                               std::optional<std::uint64_t>{});
     }
 
@@ -69,8 +70,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_arrive_and_wait(std::uint64_t phase, CompletionToken&& token = CompletionToken())
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_,
-                                              std::optional{phase});
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::arrive, std::optional{phase});
     }
 
     /// Asks for the number of the phase that is under way. One read, which may lag a little.
@@ -81,16 +82,16 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_phase(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_phase, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::look,
+                                              std::optional<std::uint64_t>{});
     }
 
 private:
-    static void start_arrive(const std::shared_ptr<detail::client_core>&,
-                             detail::operation_ptr<error_code, std::uint64_t> op,
-                             detail::gathering_place place, std::optional<std::uint64_t> phase);
-    static void start_phase(const std::shared_ptr<detail::client_core>&,
-                            detail::operation_ptr<error_code, std::uint64_t> op,
-                            detail::gathering_place place);
+    static void start_part(const std::shared_ptr<detail::client_core>&,
+                           detail::operation_ptr<error_code, std::uint64_t> op,
+                           detail::gathering_place place, detail::gathering_role what,
+                           std::optional<std::uint64_t> phase);
 
     detail::gathering_place place_;
 };

@@ -68,7 +68,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_arrive, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::arrive);
     }
 
     /// Arrives, and does not wait. At completion the arrival is counted, or the latch is open already.
@@ -79,7 +80,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_count_down(CompletionToken&& token = CompletionToken())
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_count_down, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::count_down);
     }
 
     /// Waits until the latch is open, without a part in it. At completion it is open. Waiting costs no request.
@@ -90,7 +92,8 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_wait(CompletionToken&& token = CompletionToken()) const
     {
-        return detail::start<CompletionToken>(place_.core, token, &start_wait, place_);
+        return detail::start<CompletionToken>(place_.core, token, &start_part, place_,
+                                              detail::gathering_role::wait);
     }
 
     /// Asks whether the latch is open. One read, which may lag a little.
@@ -105,13 +108,9 @@ public:
     }
 
 private:
-    static void start_arrive(const std::shared_ptr<detail::client_core>&,
-                             detail::operation_ptr<error_code> op, detail::gathering_place place);
-    static void start_count_down(const std::shared_ptr<detail::client_core>&,
-                                 detail::operation_ptr<error_code> op,
-                                 detail::gathering_place place);
-    static void start_wait(const std::shared_ptr<detail::client_core>&,
-                           detail::operation_ptr<error_code> op, detail::gathering_place place);
+    static void start_part(const std::shared_ptr<detail::client_core>&,
+                           detail::operation_ptr<error_code> op, detail::gathering_place place,
+                           detail::gathering_role what);
     static void start_try_wait(const std::shared_ptr<detail::client_core>&,
                                detail::operation_ptr<error_code, bool> op,
                                detail::gathering_place place);

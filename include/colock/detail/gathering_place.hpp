@@ -10,6 +10,13 @@ namespace colock::detail {
 
 class client_core;
 
+enum class gathering_role : std::uint8_t {
+    look,       // tells the phase
+    wait,       // for the end of the first phase, without a part in it
+    arrive,     // and wait
+    count_down, // and go on
+};
+
 struct gathering_place {
     std::shared_ptr<client_core> core;
     std::string path;

@@ -1,6 +1,7 @@
 // One process at a latch or a barrier: arrives, waits for the others, and goes on. Sans-io.
 #pragma once
 
+#include <colock/detail/gathering_place.hpp>
 #include <colock/error.hpp>
 
 #include "names/guid.hpp"
@@ -35,12 +36,7 @@ inline constexpr std::uint32_t most_participants = 1'000;
 // list tells which. That is also what becomes of an answer that is lost: it lists, and begins with what it finds.
 class arrival {
 public:
-    enum class role : std::uint8_t {
-        look,       // tells the phase
-        wait,       // for the end of the first phase, without a part in it
-        arrive,     // and wait
-        count_down, // and go on
-    };
+    using role = detail::gathering_role;
 
     struct rules {
         role what = role::arrive;

@@ -17,20 +17,13 @@ barrier::executor_type barrier::get_executor() const noexcept
     return place_.core->executor();
 }
 
-void barrier::start_arrive(const std::shared_ptr<detail::client_core>& core,
-                           detail::operation_ptr<error_code, std::uint64_t> op,
-                           detail::gathering_place place, std::optional<std::uint64_t> phase)
+void barrier::start_part(const std::shared_ptr<detail::client_core>& core,
+                         detail::operation_ptr<error_code, std::uint64_t> op,
+                         detail::gathering_place place, detail::gathering_role what,
+                         std::optional<std::uint64_t> phase)
 {
     detail::gather(core, std::move(op), std::move(place),
-                   {.what = protocol::arrival::role::arrive, .reusable = true, .phase = phase});
-}
-
-void barrier::start_phase(const std::shared_ptr<detail::client_core>& core,
-                          detail::operation_ptr<error_code, std::uint64_t> op,
-                          detail::gathering_place place)
-{
-    detail::gather(core, std::move(op), std::move(place),
-                   {.what = protocol::arrival::role::look, .reusable = true});
+                   {.what = what, .reusable = true, .phase = phase});
 }
 
 } // namespace colock

@@ -17,31 +17,18 @@ latch::executor_type latch::get_executor() const noexcept
     return place_.core->executor();
 }
 
-void latch::start_arrive(const std::shared_ptr<detail::client_core>& core,
-                         detail::operation_ptr<error_code> op, detail::gathering_place place)
+void latch::start_part(const std::shared_ptr<detail::client_core>& core,
+                       detail::operation_ptr<error_code> op, detail::gathering_place place,
+                       detail::gathering_role what)
 {
-    detail::gather(core, std::move(op), std::move(place),
-                   {.what = protocol::arrival::role::arrive});
-}
-
-void latch::start_count_down(const std::shared_ptr<detail::client_core>& core,
-                             detail::operation_ptr<error_code> op, detail::gathering_place place)
-{
-    detail::gather(core, std::move(op), std::move(place),
-                   {.what = protocol::arrival::role::count_down});
-}
-
-void latch::start_wait(const std::shared_ptr<detail::client_core>& core,
-                       detail::operation_ptr<error_code> op, detail::gathering_place place)
-{
-    detail::gather(core, std::move(op), std::move(place), {.what = protocol::arrival::role::wait});
+    detail::gather(core, std::move(op), std::move(place), {.what = what});
 }
 
 void latch::start_try_wait(const std::shared_ptr<detail::client_core>& core,
                            detail::operation_ptr<error_code, bool> op,
                            detail::gathering_place place)
 {
-    detail::gather(core, std::move(op), std::move(place), {.what = protocol::arrival::role::look});
+    detail::gather(core, std::move(op), std::move(place), {.what = detail::gathering_role::look});
 }
 
 } // namespace colock
