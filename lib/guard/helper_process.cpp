@@ -14,8 +14,6 @@ colock::guard::started_helper colock::guard::find_helper(const std::string&, int
 #include "zk/process.hpp"
 #include "zk/secret.hpp"
 
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

@@ -2,8 +2,6 @@
 
 #include "report/boot_clock.hpp"
 
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
 #include <bit>
 #include <limits>

@@ -5,7 +5,6 @@
 #include <colock/detail/operation.hpp>
 #include <colock/detail/start_operation.hpp>
 
-#include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 
 namespace colock::detail {
