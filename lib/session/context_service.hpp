@@ -3,10 +3,10 @@
 
 #include <boost/asio/execution_context.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace colock::detail {
 
@@ -27,14 +27,9 @@ public:
 private:
     void shutdown() override;
 
-    struct entry {
-        std::uint64_t number = 0;
-        std::weak_ptr<client_core> core = {};
-    };
-
     std::mutex mutex_;
-    std::uint64_t added_ = 0;
-    std::unordered_map<client_core*, entry> cores_;
+    // In the order of their creation: that of their addresses is another one in each run.
+    std::vector<std::pair<client_core*, std::weak_ptr<client_core>>> cores_;
 };
 
 } // namespace colock::detail
