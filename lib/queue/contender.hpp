@@ -2,11 +2,11 @@
 #pragma once
 
 #include "names/guid.hpp"
-#include "queue/blocked_by.hpp"
 #include "queue/command.hpp"
 #include "queue/context.hpp"
 #include "queue/stage.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,6 +15,18 @@
 #include <variant>
 
 namespace colock::protocol {
+
+// The contenders before one that waits, as far as it knows them: for people.
+struct blocked_by {
+    // How many contenders block it. Unknown where there is no queue, or no place in it yet.
+    std::optional<std::size_t> count = {};
+    // It watches each of them. Else some may have gone since it listed the queue.
+    bool all_watched = false;
+    // The name of the node that has the lock, when this contender watches it.
+    std::optional<std::string_view> holder = {};
+    // It waits without a place until the queue is empty, because the sequence numbers run out.
+    bool stands_by = false;
+};
 
 // The rules of docs/internals/queue.md. Inputs are member functions, outputs are appended to `out`.
 // No clock, no I/O, no threads: copies may be taken, which is how the tests walk through every interleaving.

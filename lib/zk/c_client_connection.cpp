@@ -2,9 +2,6 @@
 #include "zk/connection.hpp"
 #include "zk/descriptor.hpp"
 #include "zk/moving_deadline.hpp"
-#include "zk/old_tcp_socket.hpp"
-#include "zk/plain_wire.hpp"
-#include "zk/sasl_wire.hpp"
 #include "zk/secret.hpp"
 #include "zk/tls_wire.hpp"
 

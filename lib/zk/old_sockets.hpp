@@ -1,6 +1,8 @@
 // The sockets of connections that the client has given up.
 #pragma once
 
+#include "zk/strand.hpp"
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -22,6 +24,10 @@ public:
     [[nodiscard]] virtual bool is_over() const noexcept = 0;
     virtual void close() noexcept = 0;
 };
+
+// Takes the descriptor.
+[[nodiscard]] std::shared_ptr<old_socket> make_old_socket(const strand_type& strand,
+                                                          int descriptor);
 
 // The sockets of connections that the client has given up, each until its server has closed it too.
 //

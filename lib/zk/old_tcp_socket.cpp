@@ -1,6 +1,6 @@
-#include "zk/old_tcp_socket.hpp"
-
 #include <colock/error.hpp>
+
+#include "zk/old_sockets.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>

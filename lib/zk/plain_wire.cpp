@@ -1,9 +1,9 @@
-#include "zk/plain_wire.hpp"
-
+// Plain TCP.
 #include <colock/error.hpp>
 
 #include "zk/descriptor.hpp"
 #include "zk/socket_pair.hpp"
+#include "zk/wire.hpp"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,8 +1,8 @@
-#include "zk/sasl_wire.hpp"
-
+// SASL on a wire.
 #include "zk/blocking_call.hpp"
-#include "zk/sasl_exchange.hpp"
+#include "zk/sasl_mechanism.hpp"
 #include "zk/secret.hpp"
+#include "zk/wire.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,10 +4,14 @@
 #include "zk/strand.hpp"
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace colock::zk {
+
+class sasl_mechanism;
 
 // Why a connection has failed.
 struct wire_fault {
@@ -79,5 +83,15 @@ public:
     // Gives up the socket, which is for the caller to close. What is not sent is lost.
     [[nodiscard]] virtual int release() = 0;
 };
+
+// Plain TCP: the socket is the C client's own. `address` is numeric.
+[[nodiscard]] std::unique_ptr<wire> make_plain_wire(const strand_type& strand, std::string address);
+
+// The same way, with SASL on it: before the C client gets the answer to its handshake, the server learns who the client is.
+// `moved` is called on the strand when there is something to carry or to receive that the socket does not show; not after
+// close().
+[[nodiscard]] std::unique_ptr<wire> with_sasl(std::unique_ptr<wire> way, const strand_type& strand,
+                                              std::shared_ptr<sasl_mechanism> mechanism,
+                                              std::function<void()> moved);
 
 } // namespace colock::zk

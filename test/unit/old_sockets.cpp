@@ -1,8 +1,6 @@
 // Sockets of connections that the client has given up: read to their end, but not without a limit.
 #include "zk/old_sockets.hpp"
 
-#include "zk/old_tcp_socket.hpp"
-
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 

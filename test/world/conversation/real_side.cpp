@@ -3,7 +3,7 @@
 
 #include "ground.hpp"
 #include "zk/handle.hpp"
-#include "zk/plain_wire.hpp"
+#include "zk/wire.hpp"
 
 #include <boost/asio/io_context.hpp>
 
