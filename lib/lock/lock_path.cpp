@@ -30,14 +30,14 @@ lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options
     : core{std::move(c)}, config_{std::make_shared<lock_config>(
                               lock_config{std::move(p), with_default_layout(std::move(o), k), k})}
 {
-    lock_fault none;
+    fault none;
     queue_ = find_queue(none);
     if (queue_ && queue_->options().owner_data == options().owner_data) { // all else is equal
         config_ = queue_->config();
     }
 }
 
-std::shared_ptr<local_queue> lock_path::find_queue(lock_fault& why) const
+std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
 {
     const auto& kind = config_->kind;
     if (const auto what = protocol::path_fault(path()); !what.empty()) {
@@ -71,7 +71,7 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     if (queue_) {
         return queue_;
     }
-    lock_fault why;
+    fault why;
     auto found = find_queue(why); // the other users of the path may have gone
     if (!found) {
         turn_away(std::move(op), why, shared);
@@ -79,7 +79,7 @@ std::shared_ptr<local_queue> lock_path::queue_for(operation_ptr<error_code, uniq
     return found;
 }
 
-void lock_path::turn_away(operation_ptr<error_code, unique_lock> op, const lock_fault& why,
+void lock_path::turn_away(operation_ptr<error_code, unique_lock> op, const fault& why,
                           bool shared) const
 {
     std::optional<observed_path> fails;

@@ -13,7 +13,7 @@
 
 namespace colock::detail {
 
-struct lock_fault;
+struct fault;
 
 // Immutable.
 class lock_path {
@@ -30,15 +30,14 @@ public:
     void downgrade(operation_ptr<error_code, unique_lock> op, unique_lock from) const;
 
     // Completes it with an error, before anything has begun.
-    void turn_away(operation_ptr<error_code, unique_lock> op, const lock_fault& why,
-                   bool shared) const;
+    void turn_away(operation_ptr<error_code, unique_lock> op, const fault& why, bool shared) const;
 
     const std::shared_ptr<client_core> core;
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
     [[nodiscard]] const lock_options& options() const noexcept { return config_->options; }
 
 private:
-    [[nodiscard]] std::shared_ptr<local_queue> find_queue(lock_fault& why) const;
+    [[nodiscard]] std::shared_ptr<local_queue> find_queue(fault& why) const;
     // The queue; or null, and the operation has completed.
     [[nodiscard]] std::shared_ptr<local_queue> queue_for(operation_ptr<error_code, unique_lock>& op,
                                                          bool shared) const;

@@ -6,7 +6,6 @@
 #include "names/contender_name.hpp"
 #include "names/revocation.hpp"
 #include "names/shown.hpp"
-#include "session/faults.hpp"
 
 #include <chrono>
 #include <optional>
@@ -122,13 +121,13 @@ std::string fault_of(const lock_options& o, const lock_kind& kind)
     return {};
 }
 
-lock_fault fault_of_guard(const lock_options& o)
+fault fault_of_guard(const lock_options& o)
 {
-    return o.max_hold ? lock_fault{errc::invalid_option,
-                                   "max_hold ends bodies, and nothing can end what a guard "
-                                   "protects; run a body, such as that of async_with_lock, or "
-                                   "leave the option out"}
-                      : lock_fault{};
+    return o.max_hold ? fault{errc::invalid_option,
+                              "max_hold ends bodies, and nothing can end what a guard "
+                              "protects; run a body, such as that of async_with_lock, or "
+                              "leave the option out"}
+                      : fault{};
 }
 
 namespace {
@@ -172,8 +171,8 @@ std::string difference(const lock_options& there, const lock_options& here, cons
 
 } // namespace
 
-lock_fault conflict(const path_entry& there, const lock_options& here, const lock_kind& kind,
-                    std::string differs)
+fault conflict(const path_entry& there, const lock_options& here, const lock_kind& kind,
+               std::string differs)
 {
     if (&there.kind() != &kind) {
         differs = there_and_here("it", std::string{there.kind().name}, std::string{kind.name});
@@ -181,8 +180,7 @@ lock_fault conflict(const path_entry& there, const lock_options& here, const loc
         differs = difference(there.options(), here, kind);
     }
     const error_code conflicts = errc::conflicting_use;
-    return differs.empty() ? lock_fault{}
-                           : lock_fault{conflicts, conflicts.message() + ": " + differs};
+    return differs.empty() ? fault{} : fault{conflicts, conflicts.message() + ": " + differs};
 }
 
 } // namespace colock::detail

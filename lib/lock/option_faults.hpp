@@ -6,6 +6,7 @@
 
 #include "names/kinds.hpp"
 #include "session/core.hpp"
+#include "session/faults.hpp"
 
 #include <string>
 
@@ -15,16 +16,11 @@ namespace colock::detail {
 [[nodiscard]] lock_options with_default_layout(lock_options o, const lock_kind& kind);
 // For people: what is wrong with the options of a lock of this kind; empty when nothing is.
 [[nodiscard]] std::string fault_of(const lock_options& o, const lock_kind& kind);
-// Why an operation is refused; or no error.
-struct lock_fault {
-    error_code error;
-    std::string detail;
-};
 // Of an acquisition without a body: what only a body can honour.
-[[nodiscard]] lock_fault fault_of_guard(const lock_options& o);
+[[nodiscard]] fault fault_of_guard(const lock_options& o);
 // Of objects that want the same path: whether they take it for the same, with equal options. It tells the first that differs, such
 // as "linger is 0 ms there and 9 ms here". So does `differs`, if it has something to tell.
-[[nodiscard]] lock_fault conflict(const path_entry& there, const lock_options& here,
-                                  const lock_kind& kind, std::string differs = {});
+[[nodiscard]] fault conflict(const path_entry& there, const lock_options& here,
+                             const lock_kind& kind, std::string differs = {});
 
 } // namespace colock::detail

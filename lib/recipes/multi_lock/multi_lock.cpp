@@ -123,16 +123,16 @@ void lockables::start(operation_ptr<error_code, multi_guard> op,
                                   until != never && until <= std::chrono::steady_clock::now());
     }
     const auto* const limited = for_body || locks->fault ? nullptr : shortest_hold(*locks);
-    const auto refused = limited != nullptr ? fault_of_guard(limited->options) : lock_fault{};
-    if (const auto& fault = locks->fault ? locks->fault : refused.error) {
+    const auto refused = limited != nullptr ? fault_of_guard(limited->options) : fault{};
+    if (const auto& error = locks->fault ? locks->fault : refused.error) {
         const auto& path = refused.error ? limited->path : locks->fault_path;
         const auto why = "multi_lock: " + path + (path.empty() ? "" : ": ") +
-                         (refused.error ? refused.detail : fault.message());
+                         (refused.error ? refused.detail : error.message());
         if (locks->core) {
             locks->core->note_error(why);
         }
-        op->explain(fault, why);
-        op.complete(fault, multi_guard{});
+        op->explain(error, why);
+        op.complete(error, multi_guard{});
         return;
     }
     const auto core = locks->core;

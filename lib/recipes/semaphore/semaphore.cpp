@@ -22,11 +22,11 @@ semaphore_path::semaphore_path(semaphore_config c) : semaphore_config{std::move(
         observed = std::make_shared<const observed_path>(
             observed_path{*to, path, acquisition_kind::semaphore});
     }
-    lock_fault none;
+    fault none;
     state_ = find(none);
 }
 
-std::shared_ptr<semaphore_state> semaphore_path::find(lock_fault& why) const
+std::shared_ptr<semaphore_state> semaphore_path::find(fault& why) const
 {
     if (const auto of_path = protocol::path_fault(path); !of_path.empty()) {
         why = {errc::invalid_path, "the path " + of_path};
@@ -52,7 +52,7 @@ std::shared_ptr<semaphore_state> semaphore_path::find(lock_fault& why) const
     return nullptr;
 }
 
-lock_fault semaphore_path::fault_of_count(std::int64_t count) const
+fault semaphore_path::fault_of_count(std::int64_t count) const
 {
     if (count <= 0) {
         return {errc::invalid_option,
@@ -70,17 +70,17 @@ lock_fault semaphore_path::fault_of_count(std::int64_t count) const
     }
     const auto most = std::max<std::size_t>(core->options().max_request_size / each, 1);
     return static_cast<std::size_t>(count) <= most
-               ? lock_fault{}
-               : lock_fault{errc::invalid_option, "no more than " + std::to_string(most) +
-                                                      " permits fit into one request, not " +
-                                                      std::to_string(count) +
-                                                      "; acquire them in portions"};
+               ? fault{}
+               : fault{errc::invalid_option, "no more than " + std::to_string(most) +
+                                                 " permits fit into one request, not " +
+                                                 std::to_string(count) +
+                                                 "; acquire them in portions"};
 }
 
 void semaphore_path::start_acquire(operation_ptr<error_code, permit> op, std::int64_t count,
                                    deadline until, bool for_body) const
 {
-    lock_fault why;
+    fault why;
     auto found = state_ ? state_ : find(why); // the other users of the path may have gone
     if (found && !for_body) {
         why = fault_of_guard(options);

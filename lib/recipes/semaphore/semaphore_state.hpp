@@ -72,8 +72,8 @@ public:
                        bool for_body) const;
 
 private:
-    [[nodiscard]] std::shared_ptr<semaphore_state> find(lock_fault& why) const;
-    [[nodiscard]] lock_fault fault_of_count(std::int64_t count) const;
+    [[nodiscard]] std::shared_ptr<semaphore_state> find(fault& why) const;
+    [[nodiscard]] fault fault_of_count(std::int64_t count) const;
 
     std::shared_ptr<semaphore_state> state_; // it is not forgotten; null when there was a fault
 };
