@@ -35,6 +35,18 @@ colock::guard::started_helper colock::guard::find_helper(const std::string&, int
 #include <mutex>
 #include <utility>
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer has a clone() of its own. It takes the new process for one with a copy of the memory, and follows no lock
+// of the calling thread any more. glibc's has this name, too, which no header declares.
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...) noexcept;
+#define clone __clone
+#endif
+
 namespace colock::guard {
 
 namespace {
@@ -82,8 +94,8 @@ struct start_terms {
 };
 
 // Between clone and exec the memory is the parent's, whose thread waits: only calls of the system, no handler of a signal, and
-// no cancellation. A sanitizer would take its stack for the parent's.
-[[gnu::no_sanitize_address]] int become_guard(void* of)
+// no cancellation. Sanitizers would take its stack for the parent's.
+[[gnu::no_sanitize_address, gnu::no_sanitize_thread]] int become_guard(void* of)
 {
     auto& terms = *static_cast<start_terms*>(of);
     ::setsid();
@@ -110,7 +122,7 @@ struct parent_terms {
 };
 
 // Its child is nobody's, so that no wait() of the program sees it: it goes to init, or to a subreaper.
-[[gnu::no_sanitize_address]] int start_and_exit(void* of)
+[[gnu::no_sanitize_address, gnu::no_sanitize_thread]] int start_and_exit(void* of)
 {
     auto& terms = *static_cast<parent_terms*>(of);
     if (::clone(&become_guard, terms.end_of_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, terms.child) ==

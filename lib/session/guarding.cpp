@@ -82,7 +82,7 @@ void guarding::tell()
     retry_.stop();
     auto why = watcher_ ? std::string{} : start();
     if (helper_ && !helper_->send(*known_, tls_.text)) {
-        why = "it does not take what it is told";
+        why = last_words_or("it does not take what it is told"); // it may have died meanwhile
     }
     basics_.count.session_guarded = why.empty();
     if (!why.empty()) {
@@ -113,9 +113,15 @@ std::string guarding::start()
     return {};
 }
 
+std::string guarding::last_words_or(const char* otherwise) const
+{
+    auto words = helper_->last_words();
+    return words.empty() ? otherwise : words;
+}
+
 void guarding::died()
 {
-    const auto words = helper_->last_words();
+    const auto why = last_words_or("it has died");
     watcher_ = nullptr;
     helper_ = nullptr;
     basics_.count.session_guarded = false;
@@ -123,7 +129,7 @@ void guarding::died()
         failures_ = 0;
     }
     if (known_) {
-        try_later(words.empty() ? "it has died" : words);
+        try_later(why);
     }
 }
 

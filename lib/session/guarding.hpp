@@ -41,6 +41,7 @@ private:
     void tell();
     [[nodiscard]] std::string start();
     void died();
+    [[nodiscard]] std::string last_words_or(const char* otherwise) const;
     void try_later(const std::string& why);
 
     client_basics& basics_;
