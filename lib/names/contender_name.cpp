@@ -84,9 +84,8 @@ std::string layout_fault(const layout& l)
     return {};
 }
 
-entries contenders(const layout& l, const std::vector<std::string>& children)
+void list_contenders(const layout& l, const std::vector<std::string>& children, entries& all)
 {
-    entries all;
     all.reserve(children.size());
     for (const auto& name : children) {
         if (const auto number = number_of(l, name)) {
@@ -95,6 +94,12 @@ entries contenders(const layout& l, const std::vector<std::string>& children)
     }
     // A reader that was a writer has its number. It comes after the writer while both are there.
     std::ranges::sort(all, {}, [](const entry& e) { return std::pair{e.number, e.shared}; });
+}
+
+entries contenders(const layout& l, const std::vector<std::string>& children)
+{
+    entries all;
+    list_contenders(l, children, all);
     return all;
 }
 

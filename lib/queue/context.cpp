@@ -10,7 +10,7 @@ bool listing::is_alone(const layout& l) const
 const entries& listing::queue(const layout& l) const
 {
     if (!sorted) {
-        sorted.emplace(contenders(l, children));
+        list_contenders(l, children, sorted.emplace());
     }
     return *sorted;
 }
