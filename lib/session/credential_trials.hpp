@@ -60,8 +60,8 @@ private:
     client_basics& basics_;
     request_queue& requests_;
     secrets all_;
-    std::size_t accepted_; // the first ones
-    std::size_t told_ = 0; // the first ones, to the connection of now
+    std::size_t accepted_; // how many of them, from the first on
+    std::size_t told_ = 0; // how many of them the present connection was told
     std::vector<std::shared_ptr<trial>> trials_;
 };
 

@@ -322,7 +322,7 @@ by=several_locks/G4_three_locks_in_a_circle:contract \
     "$(in_function granted 's/given_up && !waits_for\(lock\)/false/')"
 by=several_locks/G4_two_users_want_two_locks:contract \
     plant "keeps the places behind the one that is missing" lib/recipes/multi_lock/joint_acquisition.cpp \
-    "$(in_function probed 's/give_up_from\(next_ \+ 1, out\);//')"
+    "$(in_function probed 's/give_up_from\(next \+ 1, out\);//')"
 by=several_locks/G3_one_cancels_at_any_moment:G3 \
     plant "does not wait until it is gone" lib/recipes/multi_lock/joint_acquisition.cpp \
     "$(in_function cancel 's/if \(at_once\)/if (true)/')"

@@ -17,7 +17,7 @@ void joint_acquisition::start(commands& out)
         join(i, out);
     }
     if (places_.size() == 1 && !tries_) {
-        stage_ = stage::one_by_one;
+        stage_ = one_by_one{0};
     } else if (!tries_) {
         out.push_back({kind::probe});
     }
@@ -61,13 +61,13 @@ void joint_acquisition::released(std::size_t lock, bool time_over, commands& out
 
 void joint_acquisition::probed(commands& out)
 {
-    if (stage_ != stage::all_at_once) {
+    if (!std::holds_alternative<all_at_once>(stage_)) {
         return;
     }
     const auto missing = std::ranges::find_if(places_, [](place p) { return p != place::held; });
-    next_ = static_cast<std::size_t>(missing - places_.begin());
-    stage_ = stage::one_by_one;
-    give_up_from(next_ + 1, out);
+    const auto next = static_cast<std::size_t>(missing - places_.begin());
+    stage_ = one_by_one{next};
+    give_up_from(next + 1, out);
 }
 
 void joint_acquisition::cancel(bool at_once, commands& out)
@@ -79,16 +79,16 @@ void joint_acquisition::cancel(bool at_once, commands& out)
         end({kind::abort}, out);
         return;
     }
-    stage_ = stage::leaving;
+    stage_ = leaving{};
     give_up_from(0, out);
     end_without_trace(out);
 }
 
 std::string joint_acquisition::fingerprint() const
 {
-    std::string all{static_cast<char>('0' + static_cast<int>(stage_))};
-    if (stage_ == stage::one_by_one) {
-        all += std::to_string(next_);
+    std::string all{static_cast<char>('0' + stage_.index())};
+    if (const auto* const waiting = std::get_if<one_by_one>(&stage_)) {
+        all += std::to_string(waiting->next);
     }
     for (const auto each : places_) {
         all += static_cast<char>('a' + static_cast<int>(each));
@@ -98,23 +98,25 @@ std::string joint_acquisition::fingerprint() const
 
 bool joint_acquisition::waits_for(std::size_t lock) const noexcept
 {
-    return stage_ == stage::one_by_one && next_ == lock;
+    const auto* const waiting = std::get_if<one_by_one>(&stage_);
+    return waiting != nullptr && waiting->next == lock;
 }
 
 // One more lock is held.
 void joint_acquisition::held(const std::optional<loss>& lost, bool time_over, commands& out)
 {
-    const bool waits = stage_ == stage::one_by_one;
-    if (!waits && !std::ranges::all_of(places_, [](place p) { return p == place::held; })) {
+    auto* const waiting = std::get_if<one_by_one>(&stage_);
+    if (waiting == nullptr &&
+        !std::ranges::all_of(places_, [](place p) { return p == place::held; })) {
         return; // the probe tells
     }
     // The user may have waited for a long time: a lock that was held need not be held any more.
     if (lost) {
         take_again(*lost, time_over, out);
-    } else if (!waits || ++next_ == places_.size()) {
+    } else if (waiting == nullptr || ++waiting->next == places_.size()) {
         end({kind::deliver}, out);
     } else {
-        join_next(next_, time_over, out);
+        join_next(waiting->next, time_over, out);
     }
 }
 
@@ -122,7 +124,7 @@ void joint_acquisition::held(const std::optional<loss>& lost, bool time_over, co
 void joint_acquisition::gone(std::size_t lock, bool time_over, commands& out)
 {
     places_[lock] = place::none;
-    if (stage_ == stage::leaving) {
+    if (std::holds_alternative<leaving>(stage_)) {
         end_without_trace(out);
     } else if (waits_for(lock)) {
         join_next(lock, time_over, out);
@@ -155,8 +157,7 @@ void joint_acquisition::take_again(const loss& lost, bool time_over, commands& o
         end({kind::refuse, lost.lock, lost.why}, out);
         return;
     }
-    stage_ = stage::one_by_one;
-    next_ = lost.lock;
+    stage_ = one_by_one{lost.lock};
     give_up_from(lost.lock, out);
     join_next(lost.lock, time_over, out);
 }
@@ -188,7 +189,7 @@ void joint_acquisition::end_without_trace(commands& out)
 
 void joint_acquisition::end(const command& last, commands& out)
 {
-    stage_ = stage::over;
+    stage_ = over{};
     out.push_back(last);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace colock::protocol {
@@ -79,14 +80,14 @@ private:
         abandoning, // its wait is being ended
         releasing,
     };
-    enum class stage : std::uint8_t {
-        all_at_once,
-        one_by_one,
-        leaving, // until no trace is left
-        over,
+    struct all_at_once {};
+    struct one_by_one {
+        std::size_t next; // is waited for; all before it are held
     };
+    struct leaving {}; // until no trace is left
+    struct over {};
 
-    [[nodiscard]] bool is_over() const noexcept { return stage_ == stage::over; }
+    [[nodiscard]] bool is_over() const noexcept { return std::holds_alternative<over>(stage_); }
     [[nodiscard]] bool waits_for(std::size_t lock) const noexcept;
     void held(const std::optional<loss>& lost, bool time_over, commands& out);
     void gone(std::size_t lock, bool time_over, commands& out);
@@ -100,8 +101,7 @@ private:
 
     bool tries_;
     std::vector<place> places_;
-    stage stage_ = stage::all_at_once;
-    std::size_t next_ = 0; // one by one: is waited for; all before it are held
+    std::variant<all_at_once, one_by_one, leaving, over> stage_;
 };
 
 } // namespace colock::protocol

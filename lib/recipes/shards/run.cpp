@@ -10,7 +10,7 @@ namespace colock::detail {
 
 namespace {
 
-// What is there is read after that, and tells whether to write again.
+// The next read tells whether the write has to be repeated.
 bool may_be_repeated(const error_code& ec)
 {
     return is_retryable(ec) || outcome_unknown(ec);
