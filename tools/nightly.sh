@@ -4,7 +4,8 @@
 #     tools/nightly.sh [CHECK...]      those checks alone
 #     tools/nightly.sh --list          their names
 #
-# The page is build/nightly/report.md, what each check said build/nightly/CHECK.log.
+# The page is build/nightly/report.md, written after each check; it keeps the rows of other checks at the same commit. What
+# each check said is build/nightly/CHECK.log.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -46,39 +47,45 @@ done
 
 pages=build/nightly
 mkdir -p "$pages"
-rows=()
-failures=()
-figures=()
+declare -A row
 status=0
 commit=$(git describe --always --dirty --exclude "*")
+if [[ $commit != *-dirty ]] && grep -qs "^Commit $commit," $pages/report.md; then
+    for name in "${known[@]}"; do row[$name]=$(grep "^| $name |" $pages/report.md || true); done
+fi
+
+write_page() {
+    local name
+    printf '# Nightly, %s\n\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
+    printf 'Commit %s, %s, %d cores.\n\n' "$commit" "$(uname -sr)" "$(nproc)"
+    printf '| check | result | time | command |\n|---|---|---|---|\n'
+    for name in "${known[@]}"; do printf '%s' "${row[$name]:+${row[$name]}$'\n'}"; done
+    for name in "${known[@]}"; do
+        # shellcheck disable=SC2016 # the backquotes are Markdown's
+        [[ ${row[$name]-} != *'| FAILED |'* ]] ||
+            printf '\n## %s: its last lines\n\n```\n%s\n```\n' "$name" "$(tail -40 "$pages/$name.log")"
+    done
+    printf '\n## Figures\n\n```\n'
+    for name in "${known[@]}"; do # what tests have measured: lines that begin so
+        [[ ! ${row[$name]-} ]] || sed -nE "s/^(figure: |MISSED )/$name: &/p" "$pages/$name.log" || true
+    done
+    printf '```\n'
+}
+
 for check in "${checks[@]}"; do
     read -ra words <<<"$check"
     name=${words[0]}
     (($# == 0)) || [[ " $* " == *" $name "* ]] || continue
     command=(./dev "${words[@]:1}")
-    log=$pages/$name.log
     printf 'nightly: %-10s %s\n' "$name" "${command[*]}"
     begin=$SECONDS
-    if "${command[@]}" >"$log" 2>&1 </dev/null; then
-        result=ok
-    else
-        result=FAILED
-        status=1
-        failures+=("## $name: its last lines" '' '```' "$(tail -40 "$log")" '```' '')
-    fi
-    rows+=("| $name | $result | $(((SECONDS - begin) / 60)) min | \`${command[*]}\` |")
+    row[$name]=''
+    write_page >$pages/report.md
+    result=ok
+    "${command[@]}" >"$pages/$name.log" 2>&1 </dev/null || result=FAILED status=1
+    row[$name]="| $name | $result | $(((SECONDS - begin) / 60)) min | \`${command[*]}\` |"
     printf 'nightly: %-10s %s after %d s\n' "$name" "$result" $((SECONDS - begin))
-    # What tests have measured: lines that begin so.
-    mapfile -t -O "${#figures[@]}" figures < <(grep -hE '^(figure: |MISSED )' "$log" | sed "s/^/$name: /" || true)
+    write_page >$pages/report.md
 done
-
-{
-    printf '# Nightly, %s\n\n' "$(date --utc '+%Y-%m-%d %H:%M UTC')"
-    printf 'Commit %s, %s, %d cores.\n\n' "$commit" "$(uname -sr)" "$(nproc)"
-    printf '| check | result | time | command |\n|---|---|---|---|\n'
-    printf '%s\n' "${rows[@]}" ''
-    ((${#failures[@]} == 0)) || printf '%s\n' "${failures[@]}"
-    ((${#figures[@]} == 0)) || printf '%s\n' '## Figures' '' '```' "${figures[@]}" '```'
-} >"$pages/report.md"
 echo "nightly: $pages/report.md"
 exit $status
