@@ -133,8 +133,8 @@ void add_root(program& p)
              "--sasl or --tls-cert), and gives `colock run` the option\n--acl parent: their nodes "
              "get the "
              "list of the root. PATH may also be the chroot that follows the servers in\n--servers."
-             "\n\nRun it again at any time. It changes nothing that is there, unless --take-over "
-             "is given.",
+             "\n\nRun it again at any time. It changes nothing that is there but what is "
+             "below `.keep`, unless --take-over is given.",
          .examples =
              {{"colock root --auth orders.auth /locks/orders", "for ourselves alone"},
               {"colock root --auth admin.auth --allow-auth orders.auth --allow-auth stock.auth "

@@ -44,13 +44,13 @@ struct lock_roots {
 /// Missing parents are created with the same list. The node gets a persistent child `.keep`, because ZooKeeper lets
 /// whoever may write to the *parent* delete a node, unless it has children. Several clients may call it at once,
 /// and again: those that come later check what the first one has created. The operation waits for a connection while
-/// there is none, and continues when a connection breaks or the session ends. Three round trips at most, if no other client
-/// creates or deletes these nodes meanwhile. To learn which identities "auth" means, it creates an ephemeral child
+/// there is none, and continues when a connection breaks or the session ends. Three round trips at most, unless the list
+/// was replaced, or another client creates or deletes these nodes meanwhile. To learn which identities "auth" means, it creates an ephemeral child
 /// with that list, reads the list, and deletes the child.
 ///
 /// If the list of an existing node was ever replaced, others may have created nodes below it before. Then the operation
-/// creates `.keep` anew, because servers do not distinguish a container, which they remove, from a persistent node; and it
-/// reads the lists of the children, too, and so on below those whose list was replaced; 100,000 lists at most. It checks
+/// gives `.keep` another child, because servers show a container, which they delete without one, like a persistent node; and
+/// it reads the lists of the children, too, and so on below those whose list was replaced; 100,000 lists at most. It checks
 /// neither data nor creators: a node that others created before with the right list, such as a contender that never leaves,
 /// is still there.
 ///
@@ -67,9 +67,9 @@ struct lock_roots {
 ///    Nothing was sent.
 ///  - `errc::invalid_path`: the path is malformed. Nothing was sent.
 ///  - `errc::unprotected`: the node exists, and its list, or that of `.keep` or of another node below, gives others more
-///    than to read; or `.keep` is ephemeral, has a time to live, or has children; or too many nodes are below a list that was
-///    replaced. Nothing was changed but for `.keep`. A client with the permission has to check what is below the
-///    named node, and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
+///    than to read; or `.keep` is ephemeral or has a time to live; or too many nodes are below a list that was
+///    replaced. Nothing was changed but what is below `.keep`. A client with the permission has to check what is below
+///    the named node, and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
 ///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not
 ///    contain this client. The diagnostics say which permission is missing on which node.
 ///  - `zookeeper_errc::invalid_acl`: the list has an unknown scheme, or it has the scheme "auth" and the client has no

@@ -116,20 +116,19 @@ private:
     // ---- requests
 
     [[nodiscard]] std::string keeper() const { return protocol::join_path(path_, ".keep"); }
-    [[nodiscard]] zk::call keep() const
+    // Servers look for containers without children, and delete them later, by path: also a node that was made there meanwhile,
+    // unless it has a child. So the keeper has a child, with a name that nobody could know.
+    [[nodiscard]] std::string child_of_keeper() const
     {
-        return {.op = zk::opcode::create,
-                .path = keeper(),
-                .data = std::string{keeper_data},
-                .acl = acl_};
+        std::string name;
+        protocol::append(name, random_guid());
+        return protocol::join_path(keeper(), name);
     }
-    // Of the keeper, after that of another node.
-    [[nodiscard]] zk::call keep_after(transaction_op first) const
+    [[nodiscard]] zk::call keep(zk::recycled_vector<transaction_op> after = {}) const
     {
-        zk::recycled_vector<transaction_op> ops;
-        ops.push_back(std::move(first));
-        ops.push_back(create_op(keeper(), std::string{keeper_data}));
-        return {.op = zk::opcode::multi, .acl = acl_, .ops = std::move(ops)};
+        after.push_back(create_op(keeper(), std::string{keeper_data}));
+        after.push_back(create_op(child_of_keeper()));
+        return {.op = zk::opcode::multi, .acl = acl_, .ops = std::move(after)};
     }
     [[nodiscard]] static zk::call read_list(const std::string& of)
     {
@@ -218,7 +217,9 @@ private:
 
     void create()
     {
-        send({keep_after(create_op(path_))}, [this](replies& r) { created(std::move(r[0])); });
+        zk::recycled_vector<transaction_op> root;
+        root.push_back(create_op(path_));
+        send({keep(std::move(root))}, [this](replies& r) { created(std::move(r[0])); });
     }
 
     void created(zk::reply&& r)
@@ -340,7 +341,7 @@ private:
         } else if (keepers.stat.ephemeral_owner != 0) {
             refuse(errc::unprotected, keeper() + " is ephemeral, or has a time to live; delete it");
         } else if (after.stat.aversion != 0) {
-            replace_keeper();
+            hold_keeper();
         } else {
             finish({});
         }
@@ -354,25 +355,35 @@ private:
 
     // ---- what is below a list that was replaced
 
-    // Others may have made it while they could. Servers show a container like a node that stays, and delete it when it has
-    // lost its last child.
-    void replace_keeper()
+    // Others may have made it while they could, and servers show a container like a node that stays. With a child it stays.
+    // What children it had are deleted, so that there is one. Of several clients each creates before it deletes what it has
+    // seen before, so the last child always stays.
+    void hold_keeper()
     {
-        send({keep_after(remove_op(keeper()))}, [this](replies& r) {
-            const auto& ec = r[0].error;
-            if (ec == zookeeper_errc::not_empty) {
-                refuse(errc::unprotected, keeper() + " has children; delete them");
-            } else if (ec == zookeeper_errc::no_node) {
-                disturbed(r[0]);
-            } else if (ec) {
-                fail(r[0]);
-            } else {
-                unread_.clear();
-                unlisted_.assign(1, path_);
-                looked_at_ = 0;
-                look_further();
+        send({{.op = zk::opcode::children, .path = keeper()}}, [this](replies& r) {
+            std::vector<zk::call> calls{
+                {.op = zk::opcode::create, .path = child_of_keeper(), .acl = acl_}};
+            r[0].names.resize(std::min(r[0].names.size(), most_at_once));
+            for (const auto& name : r[0].names) {
+                calls.push_back(
+                    {.op = zk::opcode::remove, .path = protocol::join_path(keeper(), name)});
             }
+            send(std::move(calls), [this](replies& all) { held_keeper(all[0]); });
         });
+    }
+
+    void held_keeper(const zk::reply& created)
+    {
+        if (created.error == zookeeper_errc::no_node) {
+            disturbed(created);
+        } else if (created.error) {
+            fail(created);
+        } else {
+            unread_.clear();
+            unlisted_.assign(1, path_);
+            looked_at_ = 0;
+            look_further();
+        }
     }
 
     void look_further()

@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -103,7 +104,7 @@ BOOST_FIXTURE_TEST_CASE(a_root_that_is_opened_between_two_readings_is_refused, s
     BOOST_TEST(!ensure(path));
     admin.add_auth("digest", secret);
     auto keeping =
-        proxy.on_request(opcode::create2, reaction::hold, {.path_prefix = path + "/.keep"});
+        proxy.on_request(opcode::multi, reaction::hold, {.nth = 2}); // after that for all
     const auto o = start(path);
     BOOST_TEST(becomes_true(io, [&] { return keeping.fired() == 1; }));
     admin.set_acl(path, open_list);
@@ -152,7 +153,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_prepared_below_is_looked_at, scene)
 }
 
 // Servers delete a container when it has lost its last child, and do not tell that it is one.
-BOOST_FIXTURE_TEST_CASE(a_keeper_that_may_go_by_itself_is_replaced, scene)
+BOOST_FIXTURE_TEST_CASE(a_keeper_that_could_go_by_itself_stays, scene)
 {
     connect();
     BOOST_TEST(!ensure(root + "/model"));
@@ -165,15 +166,62 @@ BOOST_FIXTURE_TEST_CASE(a_keeper_that_may_go_by_itself_is_replaced, scene)
     stranger.create(keeper + "/x");
     stranger.set_acl(keeper, victims);
     stranger.set_acl(path, victims);
+    stranger.create(keeper + "/x/y");
     BOOST_TEST(ensure(path) == errc::unprotected);
-    BOOST_TEST(says(".keep has children"));
-    admin.remove(keeper + "/x");
-    const auto before = admin.exists(keeper);
+    BOOST_TEST(says(keeper + "/x"));
+    stranger.remove(keeper + "/x/y");
+    std::vector<outcome<>> at_once(5);
+    for (const auto& each : at_once) {
+        async_ensure_lock_root(zk, path, each.handler());
+    }
+    for (const auto& each : at_once) {
+        BOOST_TEST(!code_of(io, each));
+    }
     BOOST_TEST(!ensure(path));
-    const auto now = admin.exists(keeper);
-    BOOST_TEST((before && now && now->czxid != before->czxid));
+    BOOST_TEST(admin.children(keeper).size() == 1U);
+    BOOST_TEST(!admin.exists(keeper + "/x"));
+    go_on(io, 500ms); // the server looks for empty containers each 100 ms
     check_protected(path);
     close();
+}
+
+// Servers list the containers without children, and delete one after the other, with pauses. What was made at such a path
+// meanwhile is deleted, too, unless it has a child.
+BOOST_AUTO_TEST_CASE(a_late_deletion_of_a_container_does_not_meet_the_keeper)
+{
+    zookeeper_options options;
+    options.tick_time = 500ms;
+    options.container_check_interval = 100ms;
+    options.jvm_flags = {"-Dznode.container.maxPerMinute=120"}; // one in 500 ms
+    zookeeper_server slow{options};
+    root_scene s{protecting(), slow};
+    s.connect();
+    s.stranger.create("/used", "", admin_session::mode::persistent, open_list);
+    std::vector<transaction_op> emptied;
+    std::vector<std::string> roots;
+    for (int i = 0; i != 5; ++i) {
+        roots.push_back("/used/" + std::to_string(i));
+        s.stranger.create(roots.back());
+        s.stranger.create(roots.back() + "/.keep", "", admin_session::mode::container, open_list);
+        s.stranger.create(roots.back() + "/.keep/x");
+        emptied.push_back(remove_op(roots.back() + "/.keep/x"));
+    }
+    const outcome<std::vector<transaction_result>> all;
+    s.zk.async_multi(emptied, all.handler());
+    value_of(s.io, all);
+    const auto is_there = [&](const std::string& path) {
+        return s.admin.exists(path + "/.keep").has_value();
+    };
+    BOOST_TEST(becomes_true(s.io, [&] { return !std::ranges::all_of(roots, is_there); }));
+    const auto last = *std::ranges::find_if(roots, is_there);
+    s.stranger.remove_if_there(last + "/.keep");
+    s.stranger.remove(last);
+    BOOST_TEST(!s.ensure(last));
+    BOOST_TEST(becomes_true(s.io, [&] {
+        return std::ranges::none_of(roots, [&](const auto& r) { return r != last && is_there(r); });
+    }));
+    s.check_protected(last);
+    s.close();
 }
 
 // Nobody could delete the probe, nor the nodes of locks.

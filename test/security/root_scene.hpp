@@ -27,7 +27,9 @@ inline client_options protecting()
 }
 
 struct root_scene : client_scene {
-    explicit root_scene(client_options options = protecting()) : client_scene{std::move(options)}
+    explicit root_scene(client_options options = protecting(),
+                        zookeeper_server& on = one_server::get())
+        : client_scene{std::move(options), on}
     {
         stranger.add_auth("digest", "stranger:secret");
     }
