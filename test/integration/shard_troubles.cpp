@@ -43,6 +43,24 @@ struct scene : shard_scene {
     }
 };
 
+// How many lines of a log have these words. The client outlives it.
+class lines {
+public:
+    explicit lines(std::string words) : words_{std::move(words)} {}
+
+    [[nodiscard]] log_sink log() const
+    {
+        return [words = words_, n = count_](log_level, std::string_view text) {
+            *n += text.find(words) != text.npos ? 1 : 0;
+        };
+    }
+    [[nodiscard]] int count() const { return *count_; }
+
+private:
+    const std::string words_;
+    const std::shared_ptr<int> count_ = std::make_shared<int>(0);
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_SUITE(shard_troubles, scene)
@@ -77,14 +95,21 @@ BOOST_AUTO_TEST_CASE(an_assignment_that_is_damaged_while_nobody_leads)
     election{c, directory + "/leader", "nobody"}.async_campaign(led.handler());
     auto term = value_of(io, led);
     admin.create(directory + "/assignment", "12 shards\n0,2,4,6,8,10 ann\n1,3,5,7,9,11 bob\n");
-    auto& ann = run(connect(), usual("ann"));
-    auto& bob = run(connect(), usual("bob"));
+    lines told{"/locks: "};
+    auto& ann = run(connect({.log = told.log()}), usual("ann"));
+    auto& bob = run(connect({.log = told.log()}), usual("bob"));
     BOOST_TEST(has(ann, 6));
     BOOST_TEST(has(bob, 6));
     const auto written = assignment();
 
+    // As long as the owners cannot be read, nobody gets anything.
+    constexpr std::int32_t all_but_read = 30;
+    admin.set_acl(directory + "/locks/0", {{all_but_read}});
     admin.set(directory + "/assignment", "rubbish");
     term = {};
+    BOOST_TEST(until([&] { return told.count() != 0; }));
+    BOOST_TEST(assignment() == "rubbish");
+    admin.set_acl(directory + "/locks/0", admin_session::open_to_all());
     BOOST_TEST(until([&] { return assignment() == written; }));
     auto& cat = run(connect(), usual("cat"));
     BOOST_TEST(has(cat, 4));
@@ -113,17 +138,40 @@ BOOST_AUTO_TEST_CASE(a_node_among_the_members_that_may_not_be_read)
     admin.create_path(directory + "/members");
     const auto stranger = directory + "/members/stranger";
     admin.create(stranger, {}, admin_session::mode::ephemeral, {{all_but_read}});
-    const auto told = std::make_shared<int>(0);
-    auto& ann = run(connect({.log =
-                                 [=](log_level, std::string_view text) {
-                                     *told += text.find(stranger) != text.npos ? 1 : 0;
-                                 }}),
-                    usual("ann"));
-    BOOST_TEST(until([&] { return *told != 0; }));
+    lines told{stranger};
+    auto& ann = run(connect({.log = told.log()}), usual("ann"));
+    BOOST_TEST(until([&] { return told.count() != 0; }));
     BOOST_TEST(all.owners.empty());
     admin.remove(stranger);
     BOOST_TEST(has(ann, 12));
-    BOOST_TEST(*told == 1);
+    BOOST_TEST(told.count() == 1);
+}
+
+// It is longer than that of a member, so no member could read an assignment to it.
+BOOST_AUTO_TEST_CASE(a_node_among_the_members_with_a_name_of_no_member)
+{
+    auto& ann = run(connect(), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    admin.create(directory + "/members/" + std::string(256, 'x'), {},
+                 admin_session::mode::ephemeral);
+    auto& bob = run(connect(), usual("bob"));
+    BOOST_TEST(has(bob, 6));
+    BOOST_TEST(has(ann, 6));
+}
+
+BOOST_AUTO_TEST_CASE(an_assignment_that_the_leader_may_not_write)
+{
+    constexpr std::int32_t read = 1;
+    admin.create_path(directory);
+    admin.create(directory + "/assignment", "rubbish", admin_session::mode::persistent, {{read}});
+    lines told{"/assignment cannot be written"};
+    auto& ann = run(connect({.log = told.log()}), usual("ann"));
+    BOOST_TEST(until([&] { return told.count() != 0; }));
+    go_on(io, 3s); // some more refusals
+    BOOST_TEST(all.owners.empty());
+    admin.remove(directory + "/assignment");
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(told.count() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_too_busy_for_the_definition)

@@ -2,6 +2,7 @@
 
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
+#include "recipes/group/member_text.hpp"
 #include "report/boot_clock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -54,7 +55,10 @@ void shards_leading::read()
                            } else if (!ec) {
                                version_ = r.stat.version;
                                found(protocol::shard_table_in(r.data));
-                           } // else the term is over, or will be
+                           } else {
+                               try_again(ec, config_->paths.assignment + ": " + ec.message(),
+                                         told_of_table_, &shards_leading::read);
+                           }
                        }));
 }
 
@@ -68,7 +72,12 @@ void shards_leading::found(std::optional<protocol::shard_table> written)
     }
     shards{*client_, config_->path, config_->options}.async_owners(
         guarded<std::vector<shard_owner>>(
-            [this](const error_code&, std::vector<shard_owner>&& all) {
+            [this](const error_code& ec, std::vector<shard_owner>&& all) {
+                if (ec) { // else owners that were not read would lose their shards
+                    try_again(ec, config_->paths.locks + ": " + ec.message(), told_of_table_,
+                              &shards_leading::read);
+                    return;
+                }
                 protocol::shard_table held{.owners = protocol::shard_owners(all.size())};
                 for (auto& each : all) {
                     held.owners[each.shard.index] = std::move(each.owner).value_or("");
@@ -96,11 +105,11 @@ void shards_leading::watch_members()
 {
     auto changed = guarded<std::vector<member_view>>(
         [this](const error_code& ec, std::vector<member_view>&& now) {
-            if (ec) {
-                members_unread(ec);
+            if (ec) { // whoever may create a node there can make one that others may not read
+                try_again(ec, unread_.message(), told_of_members_, &shards_leading::watch_members);
                 return;
             }
-            is_told_ = false;
+            told_of_members_.clear();
             members_ = std::move(now);
             knows_members_ = true;
             decide();
@@ -111,20 +120,22 @@ void shards_leading::watch_members()
                       unread_, asio::bind_cancellation_slot(waiting_.slot(), std::move(changed))));
 }
 
-// Whoever may create a node among those of the members can make one that others may not read.
-void shards_leading::members_unread(const error_code& ec)
+// The log has each cause once, but not that another leader was quicker, or that an answer was lost.
+void shards_leading::try_again(const error_code& ec, const std::string& why, std::string& told,
+                               void (shards_leading::*what)())
 {
     if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
         return; // the term is over, or will be
     }
-    if (!std::exchange(is_told_, true)) {
-        core_->log(log_level::error, "shards " + config_->path +
-                                         ": no shard moves, because not all members can be read: " +
-                                         unread_.message());
+    const bool passes = is_retryable(ec) || outcome_unknown(ec) ||
+                        ec == zookeeper_errc::bad_version || ec == zookeeper_errc::node_exists ||
+                        ec == zookeeper_errc::no_node;
+    if (!passes && std::exchange(told, why) != why) {
+        core_->log(log_level::error, "shards " + config_->path + ": no shard moves: " + why);
     }
-    pace_.after_refusal(*core_, [self = shared_from_this()] {
+    pace_.after_refusal(*core_, [self = shared_from_this(), what] {
         if (!self->over_) {
-            self->watch_members();
+            (*self.*what)();
         }
     });
 }
@@ -148,7 +159,10 @@ void shards_leading::decide()
     }
     std::vector<protocol::shard_taker> takers;
     for (const auto& m : members_) {
-        takers.push_back(taker_of(m, config_->shards.size()));
+        // With another name in it no member could read the assignment.
+        if (protocol::member_name_fault(m.name).empty()) {
+            takers.push_back(taker_of(m, config_->shards.size()));
+        }
     }
     const auto now = boot_clock::now();
     leader_->members(std::move(takers), now);
@@ -223,18 +237,15 @@ void shards_leading::written(const error_code& ec, std::int32_t version)
     writing_ = false;
     if (!ec) {
         version_ = version_ ? version : 0;
+        told_of_table_.clear();
         watch_moves();
         decide();
         return;
     }
-    // Another leader was quicker, or the answer was lost: goes on from what is there. If the leadership is lost, that is told
-    // by its guard.
+    // Goes on from what is there. If the leadership is lost, its guard says so.
     leader_.reset();
-    pace_.after_refusal(*core_, [self = shared_from_this()] {
-        if (!self->over_) {
-            self->read();
-        }
-    });
+    try_again(ec, config_->paths.assignment + " cannot be written: " + ec.message(), told_of_table_,
+              &shards_leading::read);
 }
 
 void shards_leading::seen(std::optional<std::int32_t> version)

@@ -38,7 +38,8 @@ private:
     void found(std::optional<protocol::shard_table> written);
     void go_on_from(protocol::shard_table written);
     void watch_members();
-    void members_unread(const error_code& ec);
+    void try_again(const error_code& ec, const std::string& why, std::string& told,
+                   void (shards_leading::*what)());
     void decide();
     void decide_soon();
     void note_taken();
@@ -70,8 +71,8 @@ private:
     std::optional<std::int32_t> version_;          // of its node; empty: there is none
     std::vector<member_view> members_;
     bool knows_members_ = false;
-    diagnostics unread_;   // why not
-    bool is_told_ = false; // to the log
+    diagnostics unread_;                          // why not
+    std::string told_of_members_, told_of_table_; // the last causes in the log
     bool writing_ = false;
     bool decides_soon_ = false;
     bool is_damaged_ = false;                     // what is written
