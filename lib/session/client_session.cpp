@@ -367,7 +367,7 @@ void client_session::take_note_of_error(const request& r, const error_code& ec, 
     if (loss && r.call.is_write()) {
         link_.note_lost_write();
     }
-    if (!basics_.session.is_connected()) {
+    if (!link_.is_established()) {
         return;
     }
     if (ec == zookeeper_errc::session_expired || ec == zookeeper_errc::session_moved) {
@@ -386,8 +386,8 @@ void client_session::take_note_of_error(const request& r, const error_code& ec, 
 void client_session::break_later()
 {
     basics_.strand.post(
-        [alive = basics_.strand.client().lock(), this, id = basics_.session.connection_id()] {
-            if (basics_.session.connection_id() == id) {
+        [alive = basics_.strand.client().lock(), this, which = std::weak_ptr{link_.connection()}] {
+            if (const auto still = which.lock(); still && still == link_.connection()) {
                 broken(zk::handle::status::broken);
             }
         });

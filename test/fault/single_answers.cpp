@@ -441,6 +441,23 @@ BOOST_AUTO_TEST_CASE(one_answer_that_the_session_is_elsewhere_ends_the_connectio
     }
 }
 
+// With a chroot the first request of a connection is to see whether that is there.
+BOOST_AUTO_TEST_CASE(a_trial_that_is_answered_so_ends_the_connection)
+{
+    for (const auto error : {session_moved, session_expired}) {
+        const auto before = server.connections();
+        once(opcode::exists, [error](const std::string& honest) { return refused(honest, error); });
+        colock::client below{io,
+                             {.hosts = server.connect_string(),
+                              .chroot = "/a",
+                              .connect_timeout = std::chrono::milliseconds::max()}};
+        const outcome<> connected;
+        below.async_connect(connected.handler());
+        succeeds(connected);
+        BOOST_TEST(server.connections() == before + 2);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_try_without_a_connection_knows_nothing)
 {
     colock::mutex m{zk, "/lock"};
