@@ -457,6 +457,22 @@ BOOST_AUTO_TEST_CASE(closing_or_destroying_the_client_cancels_the_body)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_release_during_which_the_client_is_destroyed_is_no_success)
+{
+    auto& c = connect();
+    mutex m{c, directory};
+    std::optional<std::uint64_t> sent;
+    const auto r = start(m, [&](const unique_lock&) -> asio::awaitable<int> {
+        sent = c.stats().requests;
+        co_return 1;
+    });
+    BOOST_TEST(until([&] { return sent && c.stats().requests != *sent; }));
+    BOOST_REQUIRE(!r->done);
+    clients.pop_back();
+    BOOST_TEST(until([&] { return r->done; }));
+    BOOST_TEST(r->code() == errc::lock_lost);
+}
+
 BOOST_AUTO_TEST_CASE(the_context_may_be_destroyed_while_the_body_runs)
 {
     bool destroyed = false;

@@ -122,6 +122,9 @@ protected:
                                                          e = std::move(e)](error_code ec) mutable {
                               if (ec == condition::lock_lost || ec == errc::client_closed) {
                                   self->lost_ = ec;
+                              } else if (ec == asio::error::operation_aborted &&
+                                         self->cancelled_ == asio::cancellation_type::none) {
+                                  self->lost_ = errc::client_closed; // the client was destroyed
                               } // else the release goes on in the background
                               self->conclude(std::move(e));
                           })));
