@@ -95,18 +95,18 @@ struct shard_owner {
     shard_id shard; ///< Which one.
     std::optional<std::string>
         owner; ///< The member that holds the shard's lock, or whoever else does.
-    std::optional<std::string> assigned; ///< The member that shall own it.
+    std::optional<std::string> assigned; ///< The member that is to own it.
     /// When the owner joined the queue of the lock, by the servers' clock: shortly before it owned the shard.
     std::optional<std::chrono::system_clock::time_point> since = {};
 
     bool operator==(const shard_owner&) const = default;
 };
 
-/// A shard that this process owns, as the body gets it: the shard, and the lock that is held.
+/// A shard that this process owns, as the body gets it, for as long as it runs: the shard, and the lock that is held.
 class owned_shard {
 public:
-    /// Only for the body, as long as it runs.
-    owned_shard(const shard_id& id, const unique_lock& held) noexcept : id_{id}, held_{held} {}
+    owned_shard(const owned_shard&) = delete;
+    owned_shard& operator=(const owned_shard&) = delete;
 
     /// From 0.
     [[nodiscard]] std::uint32_t index() const noexcept { return id_.index; }
@@ -125,6 +125,10 @@ public:
     }
 
 private:
+    friend struct detail::access;
+
+    owned_shard(const shard_id& id, const unique_lock& held) noexcept : id_{id}, held_{held} {}
+
     const shard_id& id_;
     const unique_lock& held_;
 };
@@ -175,7 +179,7 @@ public:
     {
         auto body = [this, t](const unique_lock& held) -> boost::asio::awaitable<void> {
             t->began();
-            const owned_shard mine{t->shard, held};
+            const auto mine = access::make<owned_shard>(t->shard, held);
             try {
                 if (t->prepare) {
                     co_await t->prepare(t->shard);
@@ -267,12 +271,12 @@ private:
 /// ```
 ///
 /// A shard is a lock, a `mutex` of its own below the path: who owns the shard holds it. The members of the group elect a
-/// leader, which writes who shall own what into one node that all of them watch. That assignment is a hint. A wrong one costs
+/// leader, which writes who is to own what into one node that all of them watch. That assignment is a hint. A wrong one costs
 /// time, and never lets two processes own a shard. When a shard moves, the new owner prepares, and queues for the lock; then
 /// the old owner's body is cancelled, and the lock is released when the body has ended.
 ///
 /// **What is guaranteed**: that of a `mutex`, for each shard: among live sessions at most one process owns it, an owner is
-/// told of a loss before the next one owns it, and tokens grow. A process queues for a shard again only when its old body
+/// notified of a loss before the next one owns it, and tokens grow. A process queues for a shard again only when its old body
 /// has ended. **What is not**: a process that is paused for longer than its session may go on; see `unique_lock::token`.
 ///
 /// For all functions of this class:
@@ -283,8 +287,8 @@ private:
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O. It may be destroyed while its operations are under way; they
-/// continue.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O. It may be destroyed while its operations are under way; they continue.
 class COLOCK_DECL shards {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -333,8 +337,9 @@ public:
             !detail::destroyed_twice<F, CompletionToken>,
             "Within a co_await expression GCC 12 destroys twice what a lambda captures by "
             "value. Capture by reference, or give the body a name and pass that name");
-        return detail::start_operation<CompletionToken, void(std::exception_ptr)>(
-            detail::initiate_shards{place_}, token, std::forward<F>(body));
+        return detail::start_throwing<CompletionToken, void(std::exception_ptr)>(
+            detail::initiate_shards{place_}, std::forward<CompletionToken>(token),
+            std::forward<F>(body));
     }
 
     /// Hands all shards of this process on, to members that prepare for them, and then ends `async_run`, which completes

@@ -1,6 +1,9 @@
 // Shards among several clients of one process, against a real server.
 #include "shard_scene.hpp"
 
+#include <boost/asio/detached.hpp>
+#include <boost/asio/spawn.hpp>
+
 using namespace colock;
 using namespace colock::test;
 
@@ -92,6 +95,25 @@ BOOST_AUTO_TEST_CASE(a_member_leaves)
     outcome<> again;
     bob.pieces.async_leave(1s, again.handler());
     BOOST_TEST(code_of(io, again) == errc::not_held);
+}
+
+// Asio 1.81 rethrows the exception of a success, which is null.
+BOOST_AUTO_TEST_CASE(a_coroutine_with_a_stack_runs_shards)
+{
+    colock::shards pieces{connect(), directory, usual("ann")};
+    bool ended = false;
+    const auto body = [&](const owned_shard&) -> asio::awaitable<void> {
+        pieces.async_leave(0s, [](error_code) {});
+        co_return;
+    };
+    asio::spawn(
+        io,
+        [&](const asio::yield_context& yield) {
+            pieces.async_run(body, yield);
+            ended = true;
+        },
+        asio::detached);
+    BOOST_TEST(until([&] { return ended; }));
 }
 
 BOOST_AUTO_TEST_CASE(weights)

@@ -268,18 +268,16 @@ auto flat(std::tuple<std::tuple<Results...>, Added...>&& all)
         std::move(all));
 }
 
-// The operation of every async_with_lock, and of every async_try_with_lock.
-template <bool tries, lock_with_bodies Lock, class F, class Limit, class CompletionToken>
-auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
+// Of operations that complete with a std::exception_ptr. Asio 1.81 rethrows that of a success in a yield_context, too, which
+// is null.
+template <class CompletionToken, class Signature, class Initiation, class... Args>
+auto start_throwing(Initiation&& initiation, CompletionToken&& token, Args&&... args)
 {
-    static_assert(checked_body<typename Lock::guard_type, tries, F, CompletionToken>::value);
-    using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, std::decay_t<F>>>;
     if constexpr (is_yield<std::decay_t<CompletionToken>>) {
-        // Asio 1.81 rethrows the exception_ptr of a success, too, which is null.
         // A copy of a const token: of others, some adapters of Asio would take the copy for a token to adapt.
         auto as_tuple = asio::as_tuple(std::decay_t<CompletionToken>(std::as_const(token)));
-        auto results = start_operation<decltype(as_tuple), typename types::signature>(
-            initiate_with_lock<Lock, tries>{lock}, as_tuple, std::forward<F>(body), limit);
+        auto results = start_operation<decltype(as_tuple), Signature>(
+            std::forward<Initiation>(initiation), as_tuple, std::forward<Args>(args)...);
         return std::apply(
             [](const std::exception_ptr& e, auto&&... values) {
                 if (e) {
@@ -293,9 +291,20 @@ auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
             },
             flat(std::move(results)));
     } else {
-        return start_operation<CompletionToken, typename types::signature>(
-            initiate_with_lock<Lock, tries>{lock}, token, std::forward<F>(body), limit);
+        return start_operation<CompletionToken, Signature>(std::forward<Initiation>(initiation),
+                                                           token, std::forward<Args>(args)...);
     }
+}
+
+// The operation of every async_with_lock, and of every async_try_with_lock.
+template <bool tries, lock_with_bodies Lock, class F, class Limit, class CompletionToken>
+auto with_lock(const Lock& lock, F&& body, Limit limit, CompletionToken&& token)
+{
+    static_assert(checked_body<typename Lock::guard_type, tries, F, CompletionToken>::value);
+    using types = body_operation<body_outcome_t<typename Lock::guard_type, tries, std::decay_t<F>>>;
+    return start_throwing<CompletionToken, typename types::signature>(
+        initiate_with_lock<Lock, tries>{lock}, std::forward<CompletionToken>(token),
+        std::forward<F>(body), limit);
 }
 
 } // namespace colock::detail
