@@ -51,9 +51,12 @@ asio::awaitable<error_code> shake_hands(tls_question& q, const endpoint& at,
     co_return ec;
 }
 
+namespace {
+
+// The answer, as far as it has come. Servers may refuse to answer, or us.
 asio::awaitable<std::string> ask(tls_question& q, std::string word)
 {
-    constexpr std::size_t most = 65'536;
+    constexpr std::size_t most = 64 << 20;
     std::string answer;
     const auto [refused, sent] = co_await asio::async_write(q.stream, asio::buffer(word), no_throw);
     if (!refused) {
@@ -61,6 +64,8 @@ asio::awaitable<std::string> ask(tls_question& q, std::string word)
     }
     co_return answer;
 }
+
+} // namespace
 
 asio::awaitable<std::string> ask_as_client(const client_options& options, endpoint at,
                                            std::string word, std::chrono::milliseconds limit)

@@ -37,7 +37,4 @@ void start_limit(const std::shared_ptr<tls_question>& q, std::chrono::millisecon
 [[nodiscard]] boost::asio::awaitable<boost::system::error_code>
 shake_hands(tls_question& q, const endpoint& at, const std::string& name);
 
-// The answer, as far as it has come. Servers may refuse to answer, or us.
-[[nodiscard]] boost::asio::awaitable<std::string> ask(tls_question& q, std::string word);
-
 } // namespace colock::cli

@@ -186,7 +186,7 @@ asio::awaitable<void> run_bench(const std::vector<std::unique_ptr<client>>& clie
         of_times("lock_unlock", "lock and unlock, nobody else there", co_await times_of(one, each));
     cycle.meaning =
         number(cycle.median_ms / write.median_ms) +
-        " writes: one to take the lock, one to let go. One client that does nothing else "
+        " writes: one to take the lock, one to release it. One client that does nothing else "
         "does it " +
         number(1000 / cycle.median_ms) +
         " times a second. lock_options::linger saves both while it comes again.";

@@ -3,7 +3,6 @@
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "connect/tls_question.hpp"
-#include "health/server_look.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/verify_context.hpp>
@@ -164,10 +163,6 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
         look_at_certificate(*h, name);
         start_limit(h, 3s);
         const auto failed = co_await shake_hands(*h, at, name);
-        std::string srvr;
-        if (!failed) {
-            srvr = co_await ask(*h, "srvr");
-        }
         h->limit.cancel();
         ++found.requests;
         if ((co_await asio::this_coro::cancellation_state).cancelled() !=
@@ -175,7 +170,6 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
             throw boost::system::system_error{asio::error::operation_aborted};
         }
         judge(*h, options, at, failed, found);
-        judge_kind(at, srvr, found);
     }
     judge_own(options, found);
 }

@@ -201,11 +201,9 @@ asio::awaitable<int> examine_servers(const client_options& options, const doctor
     }
     const auto servers = co_await look_at_servers(options, found);
     if (std::ranges::any_of(servers, &server_facts::answers)) {
-        judge_roles(servers, options.tls != nullptr, found);
+        judge_roles(servers, found);
         judge_sessions(servers, options, found);
-        if (!options.tls) {
-            co_await look_at_large_sessions(servers, found);
-        }
+        co_await look_at_large_sessions(servers, options, found);
         if (std::ranges::any_of(servers, [](const auto& s) { return s.answers && s.takes_us; })) {
             co_await look_by_client(options, o, found);
         }

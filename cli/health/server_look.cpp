@@ -73,10 +73,10 @@ std::string_view line_behind(std::string_view answer, std::string_view key)
     return answer.substr(0, answer.find('\n'));
 }
 
-asio::awaitable<std::string> ask(endpoint at, std::string word)
+asio::awaitable<std::string> ask(const client_options& options, endpoint at, std::string word)
 {
     try {
-        auto answer = co_await ask_server(at.host, at.port, word, server_patience);
+        auto answer = co_await ask_as_client(options, at, word, server_patience);
         co_return is_refusal(answer) ? std::string{} : answer;
     } catch (const boost::system::system_error& e) {
         if (e.code() == asio::error::operation_aborted) {
@@ -86,16 +86,19 @@ asio::awaitable<std::string> ask(endpoint at, std::string word)
     }
 }
 
-asio::awaitable<void> ask_what_it_is(server_facts& server, findings& found)
+asio::awaitable<void> ask_what_it_is(server_facts& server, const client_options& options,
+                                     findings& found)
 {
-    const auto srvr = co_await ask(server.at, "srvr");
+    const auto srvr = co_await ask(options, server.at, "srvr");
     ++found.requests;
     server.mode = line_behind(srvr, "Mode: ");
     const auto version = line_behind(srvr, "Zookeeper version: ");
-    judge_kind(server.at, srvr, found);
+    if (is_colock_serve(srvr)) {
+        found.add(severity::warning, "server", words_on_colock_serve(server.at), by_hand);
+    }
     server.version = version.substr(0, version.find_first_of("-, "));
 
-    const auto conf = co_await ask(server.at, "conf");
+    const auto conf = co_await ask(options, server.at, "conf");
     ++found.requests;
     const auto text = line_behind(conf, "tickTime=");
     long ticks = 0;
@@ -177,9 +180,7 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
     server.answers = true;
     server.longest = longest.timeout;
     co_await find_shortest(server, options, found);
-    if (!options.tls) {
-        co_await ask_what_it_is(server, found);
-    }
+    co_await ask_what_it_is(server, options, found);
     // Servers derive the limits from their tick unless they are told otherwise.
     if (!server.tick && server.longest == 10 * server.shortest) {
         server.tick = server.shortest / 2;
@@ -217,13 +218,6 @@ asio::awaitable<void> show_identity(server_facts& server, const client_options& 
 
 } // namespace
 
-void judge_kind(const endpoint& at, std::string_view srvr, findings& found)
-{
-    if (is_colock_serve(srvr)) {
-        found.add(severity::warning, "server", words_on_colock_serve(at), by_hand);
-    }
-}
-
 asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options& options,
                                                            findings& found)
 {
@@ -246,14 +240,8 @@ asio::awaitable<std::vector<server_facts>> look_at_servers(const client_options&
     co_return all;
 }
 
-void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& found)
+void judge_roles(const std::vector<server_facts>& servers, findings& found)
 {
-    if (tls) {
-        found.add(severity::unknown, "leader",
-                  "the servers say who leads at their plain port only; ask there with `srvr`",
-                  by_hand);
-        return;
-    }
     std::size_t leaders = 0;
     std::size_t voters = 0;
     std::size_t standalone = 0;
@@ -327,7 +315,7 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
     if (largest > ours) {
         found.add(severity::error, "tick",
                   "tickTime is " + shown(largest) + ", and clients are told " + shown(ours) +
-                      ": a holder may be told of its loss too late; set " + option +
+                      ": a holder may be notified of its loss too late; set " + option +
                       ", and the same in programs",
                   command_for_tick(largest));
     } else if (!all_known) {
@@ -371,12 +359,13 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
     const auto from = shortest_of_all > 0ms ? " from " + shown(shortest_of_all) : std::string{};
     const auto range = "sessions last" + from + " up to " + shown(longest);
     if (longest != longest_of_all && asked > longest) {
-        found.add(severity::error, "session",
-                  "maxSessionTimeout differs among the servers, and " + shown(asked) +
-                      " is above the least, " + shown(longest) +
-                      ": a holder may be told of its loss too late; set it alike, or set a shorter "
-                      "--session-timeout",
-                  by_hand);
+        found.add(
+            severity::error, "session",
+            "maxSessionTimeout differs among the servers, and " + shown(asked) +
+                " is above the least, " + shown(longest) +
+                ": a holder may be notified of its loss too late; set it alike, or set a shorter "
+                "--session-timeout",
+            by_hand);
     } else if (longest != longest_of_all || shortest != shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ", and the limits differ among the servers; set minSessionTimeout and "
@@ -438,14 +427,14 @@ std::vector<nodes_of_session> nodes_in(std::string_view dump)
 } // namespace
 
 asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& servers,
-                                             findings& found)
+                                             const client_options& options, findings& found)
 {
     constexpr std::size_t readable =
         std::size_t{2} * 0xfffff; // of one transaction, by servers' default
     for (const auto& server : servers) {
         std::string dump; // GCC 12 destroys what a conditional expression awaits twice
         if (server.answers) {
-            dump = co_await ask(server.at, "dump");
+            dump = co_await ask(options, server.at, "dump");
             ++found.requests;
         }
         if (dump.empty()) {

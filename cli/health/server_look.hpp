@@ -11,7 +11,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace colock::cli {
@@ -32,16 +31,14 @@ struct server_facts {
 [[nodiscard]] boost::asio::awaitable<std::vector<server_facts>>
 look_at_servers(const client_options& options, findings& found);
 
-// Warns of a server whose answer to `srvr` says that it is `colock serve`.
-void judge_kind(const endpoint& at, std::string_view srvr, findings& found);
-
 // Those about all servers: their roles, whether they belong together, and whether ticks and sessions suit the options.
-void judge_roles(const std::vector<server_facts>& servers, bool tls, findings& found);
+void judge_roles(const std::vector<server_facts>& servers, findings& found);
 void judge_sessions(const std::vector<server_facts>& servers, const client_options& options,
                     findings& found);
 
 // Whether a session has so many nodes that its end may take the servers down: where one of them answers `dump`.
 [[nodiscard]] boost::asio::awaitable<void>
-look_at_large_sessions(const std::vector<server_facts>& servers, findings& found);
+look_at_large_sessions(const std::vector<server_facts>& servers, const client_options& options,
+                       findings& found);
 
 } // namespace colock::cli

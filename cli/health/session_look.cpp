@@ -86,7 +86,7 @@ asio::awaitable<void> look_at_latency(client& zk, std::string node, findings& fo
                   precisely(w.median) + " (p99 " + precisely(w.p99) + "); " +
                   (slow ? "that is long for sessions of " + shown(zk.session_timeout()) +
                               ": see to the disks of the servers, or set a longer --session-timeout"
-                        : "a free lock costs two such writes: one to take it, one to let go"),
+                        : "a free lock costs two such writes: one to take it, one to release it"),
               by_hand);
 }
 
