@@ -458,14 +458,21 @@ BOOST_AUTO_TEST_CASE(paths_of_watches_and_identities_are_bounded)
     settings.limits.watched = 10'000;
     settings.limits.proofs = 1'000;
     memory_server small{settings};
-    hand_client watcher{small};
+    hand_client watcher{small}, other{small};
     watcher.greet();
-    for (std::int32_t i = 0; i != 3 && !watcher.port.is_over(); ++i) {
-        const auto path = "/" + std::string(6'000, static_cast<char>('a' + i));
-        watcher.ask(i, type::exists, [&](jute_writer& out) { out.text(path).boolean(true); });
-    }
+    other.greet();
+    const auto look = [](hand_client& c, std::int32_t number, bool watch) {
+        const auto path = "/" + std::string(6'000, static_cast<char>('a' + number));
+        c.ask(number, type::exists, [&](jute_writer& out) { out.text(path).boolean(watch); });
+    };
+    look(watcher, 0, true);
+    look(watcher, 1, true);
+    look(other, 0, false); // who sets none is not to blame
+    BOOST_TEST(other.answers().size() == 1U);
+    look(watcher, 2, true);
     BOOST_TEST(watcher.port.is_over());
     BOOST_TEST(watcher.answers().size() == 2U);
+    BOOST_TEST(!other.port.is_over());
 
     hand_client many{small};
     many.greet();

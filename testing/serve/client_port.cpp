@@ -8,6 +8,17 @@
 
 namespace colock::testing {
 
+namespace {
+
+bool sets_watches(const simulated::message& m)
+{
+    const auto* const r = std::get_if<simulated::request>(&m);
+    return r != nullptr && (r->call.watch || r->call.op == simulated::opcode::add_watch ||
+                            r->call.op == simulated::opcode::restore_watches);
+}
+
+} // namespace
+
 client_port::client_port(memory_server& server, const std::string& address, std::string name,
                          std::function<void()> stirred)
     : server_{server}, name_{std::move(name)}, number_{server.enter(*this)}, stirred_{
@@ -129,7 +140,7 @@ void client_port::understand(std::string_view frame)
         return;
     }
     auto a = asked_in(frame);
-    if (!a || !server_.has_room_for_watches()) {
+    if (!a || (sets_watches(a->what) && !server_.has_room_for_watches())) {
         stop();
         return;
     }
