@@ -48,7 +48,7 @@ std::string holder_name(const queue_entry& e)
     }
     constexpr std::size_t most = 60;
     return e.unreadable                       ? "somebody whose node cannot be read"
-           : owner.text == revocation_request ? "somebody who was asked to let go"
+           : owner.text == revocation_request ? "somebody who was asked to release it"
                                               : printable(owner.text, most);
 }
 

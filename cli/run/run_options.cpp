@@ -97,7 +97,7 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
         "colock gets, are passed on alone, and the command may take its time")
         ->default_str("3s");
     add_duration(to, "--safety-margin", o.safety_margin,
-                 "the command is told to stop this long before another client can have the lock\n"
+                 "the command gets SIGTERM this long before another client can have the lock\n"
                  "(--grace and half a second)");
     add_duration(to, "--release-timeout", o.release_timeout,
                  "when the command has ended, wait for silent servers so long at most; without\n"
@@ -161,7 +161,7 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
                           std::string{p.find(name.substr(name.find(' ') + 1)).text.synopsis}};
     }
     if (p.words().empty()) {
-        throw failure{usage, "there is no command; write it behind --: " + name +
+        throw failure{usage, "there is no command; write it after --: " + name +
                                  " /locks/backup -- ./backup.sh"};
     }
     if (std::ranges::find(o.paths, "/") != o.paths.end()) {
@@ -254,15 +254,19 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
         }
         return run();
     } catch (...) {
-        if (!options.report.json && options.report.events < 0) {
+        const auto f = failure_of(std::current_exception());
+        auto report = options.report;
+        if (f.status() != not_found && f.status() != not_executable) {
+            report.metrics.clear(); // a wrong command line is not counted
+        }
+        if (!report.json && report.events < 0 && report.metrics.empty()) {
             throw;
         }
-        const auto f = failure_of(std::current_exception());
         std::string paths;
         for (const auto& path : options.paths) {
             paths += (paths.empty() ? "" : " ") + path;
         }
-        events say{name, paths, {.json = options.report.json, .events = options.report.events}};
+        events say{name, paths, report};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

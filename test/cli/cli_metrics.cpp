@@ -94,6 +94,17 @@ BOOST_AUTO_TEST_CASE(what_happens_is_added_to_the_file)
                }) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_command_that_is_not_there_is_counted)
+{
+    const auto missing = run({"--metrics", file}, {"/no/such/command"});
+    BOOST_TEST(missing.status == 127);
+    BOOST_TEST(outcomes("not_found") == 1);
+    const std::string words = "there is no command";
+    const auto at = missing.err.find(words);
+    BOOST_TEST(at != std::string::npos, missing.err);
+    BOOST_TEST(missing.err.find(words, at + 1) == std::string::npos, missing.err);
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_is_counted_once)
 {
     auto words = holding();
