@@ -284,7 +284,7 @@ asio::awaitable<int> take_away(client& zk, const client_options& options, const 
     for (const auto& e : targets) {
         const auto came = co_await remove(zk, e, seen.what);
         std::cout << (came == outcome::broken ? "broke "
-                      : came == outcome::gone ? "had let go already: "
+                      : came == outcome::gone ? "had released it already: "
                                               : "left alone, for another has come: ")
                   << who(e) << ", " << printable(e.path) << '\n';
         status = came == outcome::another ? static_cast<int>(refused) : status;

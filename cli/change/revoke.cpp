@@ -1,4 +1,4 @@
-// `colock revoke`: asks the holders of a lock to let it go.
+// `colock revoke`: asks the holders of a lock to release it.
 #include <colock/diagnostics.hpp>
 #include <colock/log.hpp>
 #include <colock/watch.hpp>
@@ -112,10 +112,14 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
         throw failure{not_found_here,
                       "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
     }
+    if (seen.what == &kinds::semaphore) {
+        throw failure{usage, path + " is a semaphore, and no holder listens for requests; "
+                                    "`colock break --node` takes one away"};
+    }
     std::vector<asked_node> nodes;
     for (const auto& e : chosen(seen, o.node)) {
         const bool asked = co_await ask_one(zk, seen.what, e.path, e.czxid);
-        std::cout << (asked ? "asked " : "has let go already: ") << who(e) << ", "
+        std::cout << (asked ? "asked " : "has released it already: ") << who(e) << ", "
                   << printable(e.path) << '\n';
         nodes.push_back({e.path, e.czxid});
     }
@@ -125,11 +129,11 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
     }
     const auto first = co_await first_of(wait_until_gone(zk, nodes), pause(o.wait));
     if (first.index() == 1) {
-        throw failure{timed_out, "not all have let go of " + path + " after " + shown(o.wait) +
+        throw failure{timed_out, "not all have released " + path + " after " + shown(o.wait) +
                                      "; `colock why` tells who still has it, `colock break` takes "
                                      "it away"};
     }
-    std::cout << "all have let go\n" << std::flush;
+    std::cout << "all have released it\n" << std::flush;
     co_return success;
 }
 
@@ -140,21 +144,22 @@ void add_revoke(program& p)
     auto& c = p.add(
         {.name = "revoke",
          .synopsis = "[options] PATH",
-         .summary = "ask the holders of a lock to let it go",
+         .summary = "ask the holders of a lock to release it",
          .description =
              "Asks all that hold the lock at PATH, and says whom. What comes of it is up to them: "
              "programs that use\ncolock or Curator can listen for it. The request takes the place "
-             "of what they have written into\ntheir nodes. `colock break` does not ask.",
+             "of what they have written into\ntheir nodes, until colock restores it. Permits of a "
+             "semaphore cannot be asked for.\n`colock break` does not ask.",
          .examples = {{"colock revoke /locks/backup", "ask, and go on at once"},
                       {"colock revoke --wait 1m /locks/backup",
-                       "ask, and wait for a minute at most until they have let go"}},
+                       "ask, and wait for a minute at most until they have released it"}},
          .statuses = {{"1", "Nobody holds the lock."},
-                      {"124", "The time of `--wait` has passed, and not all have let go."}}});
+                      {"124", "The time of `--wait` has passed, and not all have released it."}}});
     const auto o = std::make_shared<revoke_options>();
     add_path(*c.options, o->path, "the path of a lock")->required();
     c.options->add_option("--node", o->node, "this holder alone: its name, or its path")
         ->type_name("NODE");
-    add_duration(*c.options, "--wait", o->wait, "wait until they have let go, for that long");
+    add_duration(*c.options, "--wait", o->wait, "wait until they have released it, for that long");
     add_server_options(*c.options, o->servers);
     c.run = [o] {
         const auto options = to_client_options(o->servers);

@@ -121,10 +121,6 @@ json::object as_json(const queue_entry& e)
     o["node"] = plain(e.path);
     o["shared"] = e.shared;
     o["holds"] = e.holds;
-    if (e.unread) {
-        o["unread"] = true;
-        return o;
-    }
     if (e.unreadable) {
         o["unreadable"] = in_own_words(e.unreadable.message());
         return o;

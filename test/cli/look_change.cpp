@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(revoke_says_whom_it_asked)
         admin.get(node).ends_with("__REVOKE__")); // which its owner may have written below its own
     const auto late = colock({"revoke", "--wait", "50ms", path});
     BOOST_TEST((late.status == 124 && is_one_line(late.err)), late.err);
-    BOOST_TEST(contains(late.err, "not all have let go"));
+    BOOST_TEST(contains(late.err, "not all have released"));
 }
 
 // Of a holder that keeps the lock, and whose node does not say any more who it is.
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
     admin.remove(node);
     admin.remove(other);
     BOOST_TEST(p.status() == 0, p.err());
-    BOOST_TEST(contains(p.out(), "all have let go\n"));
+    BOOST_TEST(contains(p.out(), "all have released it\n"));
     const auto none = colock({"revoke", path});
     BOOST_TEST((none.status == 1 && is_one_line(none.err)), none.err);
 }
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(revoke_does_not_wait_for_a_successor)
     admin.create(path, "second", admin_session::mode::ephemeral);
     p.process().send_signal(SIGCONT);
     BOOST_TEST(p.status() == 0, p.err());
-    BOOST_TEST(contains(p.out(), "all have let go\n"), p.out());
+    BOOST_TEST(contains(p.out(), "all have released it\n"), p.out());
     BOOST_TEST(admin.get(path) == "second");
 }
 
