@@ -9,7 +9,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,13 +31,17 @@ namespace fence {
     return known ? *known <= token : seen.empty();
 }
 
-/// Of a transaction that `guarded()` has made, what its answer means: `errc::fenced` when the lock was lost, and so nothing
-/// was carried out. Else the answer itself.
+/// Of a transaction that `guarded()` has made, what its answer means: `errc::fenced` when a lock was lost, and so nothing
+/// was carried out. Else the answer itself. `conditions`: how many locks and permits guard it.
 [[nodiscard]] inline error_code code_of(const error_code& answer,
-                                        const std::vector<transaction_result>& results)
+                                        const std::vector<transaction_result>& results,
+                                        std::size_t conditions = 1)
 {
-    const bool lost = answer == zookeeper_errc::no_node && !results.empty() &&
-                      results.front().error == zookeeper_errc::no_node;
+    const auto steps =
+        results.begin() + static_cast<std::ptrdiff_t>(std::min(conditions, results.size()));
+    const bool lost = std::any_of(results.begin(), steps, [](const transaction_result& each) {
+        return each.error == zookeeper_errc::no_node;
+    });
     return lost ? errc::fenced : answer;
 }
 

@@ -14,13 +14,7 @@
 #include <string>
 #include <system_error>
 
-/// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
-/// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
-/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. On Linux and
-/// other POSIX systems; docs/fencing.md says what NFS does to it.
-namespace colock::fence::file {
-
-namespace detail {
+namespace colock::detail::fence_file {
 
 class descriptor {
 public:
@@ -98,7 +92,7 @@ inline bool present(const std::string& path, const std::string& token)
         seen.resize(static_cast<std::size_t>(n));
     }
     const auto mine = fencing_token::parse(token);
-    if (!mine || !accepts(seen, *mine)) {
+    if (!mine || !fence::accepts(seen, *mine)) {
         return false;
     }
     if (seen != token) {
@@ -120,23 +114,30 @@ private:
     descriptor fence_;
 };
 
-} // namespace detail
+} // namespace colock::detail::fence_file
+
+/// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
+/// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
+/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. On Linux and
+/// other POSIX systems; docs/fencing.md says what NFS does to it.
+namespace colock::fence::file {
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.
-inline bool present(const std::string& path, const std::string& token)
+[[nodiscard]] inline bool present(const std::string& path, const std::string& token)
 {
-    const detail::exclusion alone{path};
-    return detail::present(path, token);
+    const detail::fence_file::exclusion alone{path};
+    return detail::fence_file::present(path, token);
 }
 
 /// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was. The file
 /// keeps its mode, and its owner and group as far as this process may give them; access control lists are lost.
-inline bool replace(const std::string& path, const std::string& token, const std::string& content)
+[[nodiscard]] inline bool replace(const std::string& path, const std::string& token,
+                                  const std::string& content)
 {
-    const detail::exclusion alone{path};
-    const bool accepted = detail::present(path, token);
+    const detail::fence_file::exclusion alone{path};
+    const bool accepted = detail::fence_file::present(path, token);
     if (accepted) {
-        detail::replace(path, content);
+        detail::fence_file::replace(path, content);
     }
     return accepted;
 }
