@@ -25,7 +25,7 @@ namespace colock {
 /// An awaitable ZooKeeper client: a session with one of several servers.
 ///
 /// The client reconnects with exponential back-off, and begins another session when the old one has expired. It runs
-/// on the executor that it is given, and never blocks. It adds no thread, except one for each look-up of a host *name*, and
+/// on the executor that it is given, and never blocks, but to start a session guard. It adds no thread, except one for each look-up of a host *name*, and
 /// one for each step of SASL, for which nothing waits. Numeric addresses need no look-up.
 ///
 /// The rest of this comment applies to all member functions; each function documents what is special about it.
@@ -43,6 +43,7 @@ namespace colock {
 /// |---|---|
 /// | `errc::invalid_path` | The path is malformed; write it like "/locks/orders". Nothing was sent. |
 /// | `errc::not_connected` | `async_connect` was not called, or it failed. Call it first. |
+/// | those of `async_connect` | The attempt to connect that the request waited for has failed. |
 /// | `errc::client_closed` | `async_close` was called. |
 /// | `errc::forked` | This process is a forked child of the one that has made the client. Make another client. |
 /// | `errc::request_too_large` | More than `client_options::max_request_size`. Nothing was sent. Write less at once. |
@@ -120,10 +121,11 @@ public:
     /// option or the host.
     ///  - `errc::invalid_hosts`, `errc::invalid_option`, `errc::invalid_path` (the chroot), `errc::request_too_large`
     ///    (a credential): correct the options.
-    ///  - `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`: the last failure before the deadline. Try
-    ///    again later.
+    ///  - `errc::unknown_host`, `errc::no_server`, `errc::connect_timeout`, `errc::tls_failed`: the last failure before
+    ///    the deadline. Try again later.
     ///  - `errc::no_chroot`: create the node `client_options::chroot`, by a client without a chroot.
-    ///  - `zookeeper_errc::auth_failed`: the servers refuse the credentials.
+    ///  - `zookeeper_errc::auth_failed`, `session_closed_require_sasl_auth`: the servers refuse the credentials, or want
+    ///    some.
     ///  - `errc::client_closed`: `async_close` was called.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
@@ -164,9 +166,9 @@ public:
     ///  - `zookeeper_errc::no_node`: the parent is missing. Create it, or set `create_options::parents`.
     ///  - `zookeeper_errc::no_children_for_ephemerals`: the parent is ephemeral.
     ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
-    ///    client has no credentials.
+    ///    client has no identity.
     ///  - `zookeeper_errc::unimplemented`: the servers have no nodes with a time to live; see `create_mode`.
-    ///  - `errc::invalid_option`: the time to live is not positive.
+    ///  - `errc::invalid_option`: the time to live is not positive, or 34 years.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
     /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
@@ -340,7 +342,7 @@ public:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
     ///  - `zookeeper_errc::bad_version`: the list was changed since. Read it again.
     ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
-    ///    client has no credentials.
+    ///    client has no identity.
     /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_set_acl(std::string path, access_control_list acl, std::int32_t version,

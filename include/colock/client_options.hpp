@@ -138,7 +138,7 @@ struct client_options {
     std::chrono::milliseconds session_timeout = std::chrono::seconds{10};
 
     /// How long `client::async_connect` tries. With `std::chrono::milliseconds::max()` it tries until it
-    /// succeeds or is cancelled.
+    /// succeeds or is cancelled. Other times, and those below, are positive, and below 25 days.
     std::chrono::milliseconds connect_timeout = std::chrono::seconds{10};
 
     /// How long `client::async_close` waits for the servers before it gives the session up to its

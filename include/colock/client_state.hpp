@@ -13,7 +13,7 @@ namespace colock {
 
 /// The state of the connection to the servers.
 enum class connection_state {
-    idle,       ///< `async_connect` has not been called, or it failed.
+    idle,       ///< Not connected, and not trying: call `async_connect`.
     connecting, ///< The first connection is being made.
     connected,  ///< Connected, with a session.
     suspended,  ///< The connection is lost and being repaired. The session may live on.
@@ -33,11 +33,11 @@ enum class connection_state {
     return "unknown";
 }
 
-/// Acquisitions by outcome, as `observer` reports them. Counted while the client has an observer or
+/// Acquisitions by outcome, as `observer` reports them, but for a `multi_lock` as a whole. Counted while the client has an observer or
 /// `client_options::histograms`; else all of them are 0.
 struct acquisition_stats {
     std::uint64_t begun = 0;     ///< All of them.
-    std::uint64_t granted = 0;   ///< The caller got the guard.
+    std::uint64_t granted = 0;   ///< Also those that were lost before the handler ran.
     std::uint64_t busy = 0;      ///< Tries that found another holder or waiter.
     std::uint64_t timed_out = 0; ///< Their deadline passed.
     std::uint64_t cancelled = 0; ///< By the caller, or the client was destroyed.

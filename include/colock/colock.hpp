@@ -1,4 +1,4 @@
-// Everything.
+// Everything but fences and the kit for tests.
 #ifndef COLOCK_COLOCK_HPP
 #define COLOCK_COLOCK_HPP
 

@@ -28,7 +28,7 @@ struct subject_of_diagnostics;
 /// const auto [ec, held] = co_await m.async_lock(
 ///     colock::bind_diagnostics(why, asio::as_tuple(asio::use_awaitable)));
 /// if (ec) {
-///     std::cerr << why.message() << '\n'; // lock /locks/greetings: authentication failed ...
+///     std::cerr << why.message() << '\n'; // lock /locks/greetings: the client is not connected; ...
 /// }
 /// ```
 ///
@@ -36,7 +36,8 @@ struct subject_of_diagnostics;
 /// invoked, and may be read from then on.
 class diagnostics {
 public:
-    /// What has failed, and why; of a try that did not get its lock, who has it. Empty after a success or a cancellation.
+    /// What has failed, and why; of a try that did not get its lock, who has it; of a wait
+    /// for a loss, the loss. Else empty.
     [[nodiscard]] const std::string& message() const noexcept { return message_; }
 
     /// Replaces the message. The operation calls it before its handler runs.

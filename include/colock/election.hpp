@@ -27,8 +27,8 @@ struct election_options {
     /// complete with `errc::session_expired` (false).
     bool rejoin_on_expiry = true;
     /// Without contact to the servers, the leader is notified this long before another candidate could lead.
-    /// While connections fail it leads for that much less. The limit is that of `lock_options::safety_margin`: about
-    /// two fifths of the session time-out. More is refused with `errc::invalid_option`.
+    /// While connections fail it leads for that much less. The limit is that of
+    /// `lock_options::safety_margin`. More is refused with `errc::invalid_option`.
     std::chrono::milliseconds safety_margin{0};
     /// How long a body that was cancelled may go on before the log and `client_stats::bodies_overdue` report it. Must
     /// not be negative (`errc::invalid_option`).
@@ -112,10 +112,10 @@ struct COLOCK_DECL election_path {
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue. Candidates of one client for one path must have the same identity
-/// and options as long as they stand. Other candidates, and locks of other kinds, are refused with
-/// `errc::conflicting_use`.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
+/// Candidates of one client for one path must have the same identity and options as long as they stand. Other
+/// candidates, and locks of other kinds, are refused with `errc::conflicting_use`.
 class COLOCK_DECL election {
 public:
     using executor_type = boost::asio::any_io_executor;

@@ -24,8 +24,9 @@ using error_code = boost::system::error_code;
 
 /// What went wrong with a lock or with the client.
 enum class errc {
-    /// A path is not absolute, ends in '/', is too long, or contains "//", ".", ".." or a control
-    /// character. Paths look like "/locks/orders".
+    /// A path is not absolute, ends in '/', is too long, or contains "//", ".", ".." or what ZooKeeper forbids in names:
+    /// control and private-use characters, those from U+FFF0 on, bytes that are no UTF-8. Paths look like
+    /// "/locks/orders".
     invalid_path = 1,
     /// `client_options::hosts` is empty or malformed. It looks like "host:2181,other:2181".
     invalid_hosts,
@@ -122,8 +123,8 @@ enum class errc {
     /// A store has refused the token of this grant: it has seen the token of a later one, so the lock was lost. Nothing was
     /// written. See `fenced`, colock/fence/fenced.hpp.
     fenced,
-    /// The body of `async_with_lock` was cancelled, because it had held the lock for `lock_options::max_hold`. It held the
-    /// lock until it ended.
+    /// The body of `async_with_lock` was cancelled, and ended by that, because it had held the lock for
+    /// `lock_options::max_hold`. It held the lock until it ended.
     held_too_long,
 };
 
@@ -181,8 +182,8 @@ enum class zookeeper_errc {
 /// A code may belong to several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
 /// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock;
 /// `errc::forked` is `misuse` and `lock_lost`. These codes belong to none: `errc::client_closed` (this program has closed
-/// the client itself), `errc::held_too_long` (its body was too slow), `zookeeper_errc::auth_failed`, and those that describe what is on the servers, such as
-/// `zookeeper_errc::no_node`.
+/// the client itself), `errc::held_too_long` (its body was too slow), `errc::tls_failed`, `zookeeper_errc::auth_failed`,
+/// `session_closed_require_sasl_auth`, and those that describe what is on the servers, such as `no_node`.
 enum class condition {
     /// The lock is no longer held, though nobody has released it: stop what needs it, acquire it again. Codes:
     /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`, `fenced`, `forked`.

@@ -60,7 +60,7 @@ struct member_view {
 /// This process in a group, as `group::async_join` gives it. Destroying it leaves the group in the background.
 ///
 /// The member stays when the connection breaks. When its session has expired, or somebody has deleted its node, it joins
-/// again by itself; `async_wait_rejoin` tells.
+/// again by itself; `async_wait_rejoin` waits for that.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
 /// starts the operation.
@@ -68,6 +68,8 @@ struct member_view {
 /// **Thread safety**: as of a guard. The const functions of one object may be called from several threads at once.
 class [[nodiscard]] COLOCK_DECL membership {
 public:
+    using executor_type = boost::asio::any_io_executor;
+
     /// Of no group.
     membership() noexcept = default;
     /// `other` is of no group afterwards.
@@ -91,10 +93,11 @@ public:
     /// Completion signature: `void(error_code)`.
     /// Errors:
     ///  - `errc::not_held`: of no group. That of `async_wait_rejoin`: it is a member no more.
+    ///  - `errc::invalid_option`: `data` is `revocation_request`.
     ///  - `errc::request_too_large`, `zookeeper_errc::no_auth` and others of `client::async_set`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
-    /// Cancellation: terminal, partial, total: completes at once; what was sent may be carried out.
+    /// Cancellation: terminal, partial, total: completes at once; the data are written all the same.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_update(std::string data, std::uint32_t weight,
                       CompletionToken&& token = CompletionToken()) const
@@ -130,6 +133,9 @@ public:
     {
         return detail::start<CompletionToken>(core_, token, &start_leave, std::move(node_));
     }
+
+    /// The client's executor; that of the system, which has threads of its own, of no group.
+    [[nodiscard]] executor_type get_executor() const noexcept;
 
 private:
     friend struct detail::access;
@@ -179,8 +185,8 @@ private:
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
 class COLOCK_DECL group {
 public:
     using executor_type = boost::asio::any_io_executor;

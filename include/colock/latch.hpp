@@ -33,7 +33,7 @@ namespace colock {
 /// **Errors** of all functions:
 ///  - `errc::invalid_path`, `errc::invalid_option`: correct what the diagnostics name (`bind_diagnostics`).
 ///  - `errc::conflicting_maximum`: others have another `count` there. Use another path, or their count.
-///  - `zookeeper_errc::no_auth`: all need READ, CREATE and DELETE for the directory.
+///  - `zookeeper_errc::no_auth`: those that only look need READ for the directory, others CREATE and DELETE, too.
 ///  - `errc::session_full`, `errc::request_too_large`: the path is too long, or the session has too many nodes.
 ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
@@ -46,8 +46,8 @@ namespace colock {
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
 class COLOCK_DECL latch {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -76,7 +76,7 @@ public:
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: those of the class. It may have been counted all the same.
-    /// Cancellation: it may have been counted. Terminal, partial: completes at once. Total: completes when it is known.
+    /// Cancellation: it may have been counted. Terminal, partial: completes at once. Total: when that is settled.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_count_down(CompletionToken&& token = CompletionToken())
     {

@@ -12,7 +12,7 @@ namespace colock {
 /// The names of the contenders in a lock's directory, as data.
 ///
 /// A contender of this library is `<prefix><guid><separator><marker><number>`, where the number is what ZooKeeper
-/// appends, ten digits. A child that ends in the marker and a number is in the queue, whichever client wrote it.
+/// appends, ten digits. A child that begins with `required_prefix` and ends in the marker and a number is in the queue.
 /// Children of other forms are ignored. None of the texts may contain a '/', or anything that ZooKeeper forbids in
 /// names, such as a control character; nor may a marker end in a digit, or be empty. A layout that breaks these rules, or
 /// that could not read back the names that it writes, is refused with `errc::invalid_option`.

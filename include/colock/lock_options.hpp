@@ -19,7 +19,7 @@ namespace colock {
 ///
 /// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default. The
 /// diagnostics of the operation name it (`bind_diagnostics`), and so does the text of an exception of
-/// `async_with_lock` and its kind.
+/// `async_with_lock` and its kind. Times of 25 days or more are refused, too.
 ///
 /// ```cpp
 /// colock::mutex patient{zk, path, {.linger = 1s}};
@@ -39,7 +39,7 @@ struct lock_options {
     /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
     /// `default_owner_data` in queue_view.hpp. Data that do not fit into a request
     /// (`client_options::max_request_size`) are `errc::request_too_large`. Lock objects of one path and client share
-    /// the data of the first of them.
+    /// the data of the first of them. Not `revocation_request`.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
@@ -48,8 +48,8 @@ struct lock_options {
 
     /// Safety margin: without contact to the servers, the lock is reported lost this long before another client
     /// could obtain it. The holder has this time to stop. While connections fail, it holds the lock for that much
-    /// less. Must be less than about two fifths of the session time-out. More is refused with
-    /// `errc::invalid_option`; the diagnostics of the operation give the limit.
+    /// less. Must be less than about two thirds of the session time-out, less 1.25 `client_options::tick`: 4 s by
+    /// default. More is refused with `errc::invalid_option`; the diagnostics of the operation give the limit.
     std::chrono::milliseconds safety_margin{0};
 
     /// How long a cancelled body of `async_with_lock` may continue before that is reported. The operation
@@ -60,9 +60,9 @@ struct lock_options {
     /// (`held_lock::async_wait_revoked`). No client can ask for the permits of a `semaphore`, which refuses `true`.
     bool cancel_when_revoked = false;
 
-    /// How long a body of `async_with_lock` may hold the lock. One that holds it for longer is cancelled, and the
-    /// operation completes with `errc::held_too_long` when it has ended; `body_grace` says when the log reports that it
-    /// goes on. The time begins with the body. Of several locks, the shortest time counts. Must be positive.
+    /// How long a body of `async_with_lock` may hold the lock. One that holds it for longer is cancelled, and if it ends by
+    /// that (`operation_aborted`), the operation completes with `errc::held_too_long`. `body_grace` says when the log
+    /// reports that it goes on. The time begins with the body. Of several locks, the shortest time counts. Must be positive.
     ///
     /// Nothing can end what a guard protects: acquisitions without a body, such as `async_lock`, refuse an object with
     /// this option (`errc::invalid_option`).
@@ -86,21 +86,13 @@ struct lock_options {
     /// How long the node is kept when no caller on this client needs the lock any more, and no other client waits for
     /// it: the lock is then granted here without asking a server. A contender that joins the queue
     /// makes the client remove the node at once; an `async_try_lock` elsewhere does not, and finds the lock busy.
-    /// `async_try_lock_for` with a duration does. A `semaphore` and a `single_node_mutex` refuse more than zero.
+    /// `async_try_lock_for` with a duration does. More than zero is refused with
+    /// `max_local_grants = 0`, and by a `semaphore` or `single_node_mutex`.
     std::chrono::milliseconds linger{0};
     /// Upper limit on how long an idle node is reused, counted from its grant; no less than `linger`.
     std::chrono::milliseconds max_linger = std::chrono::minutes{1};
 
-    /// Whether two lock objects of one path agree: without `owner_data`.
-    bool operator==(const lock_options& other) const
-    {
-        return layout == other.layout && acl == other.acl &&
-               rejoin_on_expiry == other.rejoin_on_expiry && safety_margin == other.safety_margin &&
-               body_grace == other.body_grace && cancel_when_revoked == other.cancel_when_revoked &&
-               max_hold == other.max_hold && max_local_grants == other.max_local_grants &&
-               max_local_time == other.max_local_time && linger == other.linger &&
-               max_linger == other.max_linger;
-    }
+    bool operator==(const lock_options&) const = default;
 
     /// Not for users: works around a fault of GCC 12.
     COLOCK_MADE_ONCE(lock_options);

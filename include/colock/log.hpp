@@ -12,7 +12,8 @@
 namespace colock {
 
 /// The importance of a line of the log.
-enum class log_level { debug, info, warning, error };
+/// Between the numbers there is room.
+enum class log_level { debug = 10, info = 20, warning = 30, error = 40 };
 
 /// The name of the value, such as "error"; "unknown" of a number that is none of them.
 [[nodiscard]] constexpr std::string_view to_string(log_level value) noexcept

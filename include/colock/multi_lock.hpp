@@ -157,8 +157,9 @@ using joint_lock = lock_functions<face_of<const lock_list>, lockables>;
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue. The locks that it was made of need not live on. Copies are cheap.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue. The
+/// locks that it was made of need not live on. Copies are cheap.
 class COLOCK_DECL multi_lock : public detail::joint_lock {
 public:
     using executor_type = boost::asio::any_io_executor;

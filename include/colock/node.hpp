@@ -93,8 +93,8 @@ inline access_control_list read_only_acl()
     return {{permission_read, "world", "anyone"}};
 }
 
-/// A client that has the credentials of the creating client may do everything. Needs
-/// `client_options::credentials`, else the server answers `zookeeper_errc::invalid_acl`.
+/// A client with the identity of the creating client (credentials, certificate, SASL) may do everything. Without one the
+/// server answers `zookeeper_errc::invalid_acl`.
 inline access_control_list creator_acl()
 {
     return {{permission_all, "auth", ""}};

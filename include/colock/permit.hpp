@@ -94,8 +94,8 @@ public:
     [[nodiscard]] permit split(std::size_t count);
 
     /// Waits until the permits are lost. At completion `why` is the reason, as `loss_reason()` has it; a loss is
-    /// what the caller waits for, and no error. This excludes permits that were split off before, and those
-    /// that are split off meanwhile. Several waits may be under way at once, and this object may be moved
+    /// what the caller waits for, and no error. This excludes permits that are split off before or
+    /// meanwhile, unless all are. Several waits may be under way at once, and this object may be moved
     /// meanwhile.
     ///
     /// Completion signature: `void(error_code, error_code why)`.

@@ -31,7 +31,7 @@ struct owner_info {
     /// The path of the node under which it runs: that of the `colock run` that has started it, and holds another lock
     /// meanwhile.
     std::optional<std::string> under = {};
-    /// The data as its owner has written it, which other libraries and other users write as they like.
+    /// The data without the mark of a request, which other libraries and other users write as they like.
     std::string text;
 
     bool operator==(const owner_info&) const = default;
@@ -76,7 +76,8 @@ struct queue_entry {
 
     /// A client has asked for the lock.
     [[nodiscard]] COLOCK_DECL bool is_revoked() const;
-    /// What the data say about the owner: nothing while a request replaces them, see `revocation_request`.
+    /// What the data say about the owner: no more than `text`, the request, while a request replaces them; see
+    /// `revocation_request`.
     [[nodiscard]] owner_info owner() const { return parse_owner(data); }
 };
 
@@ -164,8 +165,8 @@ auto async_view_queue(const client& zk, std::string path, layout names,
                                           std::move(names), view_options{});
 }
 
-/// Looks into the queue of the lock at `path`, and reads `options.most_read` nodes at most: the cost is that of one list,
-/// however long the queue is. At completion `view` has all holders and waiters, in order; those after the last one that
+/// Looks into the queue of the lock at `path`, and reads `options.most_read` nodes at most: however long the queue is, the
+/// cost is that of one list and these reads. At completion `view` has all holders and waiters, in order; those after the last one that
 /// was read with their names only. A contender that leaves meanwhile is left out, and no other is read in its place.
 /// Otherwise as without options.
 ///

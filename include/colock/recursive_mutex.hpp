@@ -81,9 +81,10 @@ public:
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue. Objects of one client and path must have equal options as long as
-/// they live (`errc::conflicting_use`). An owner may be destroyed before its guards.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
+/// Objects of one client and path must have equal options as long as they live (`errc::conflicting_use`). An owner
+/// may be destroyed before its guards.
 class COLOCK_DECL recursive_mutex : public detail::owned_lock {
 public:
     /// The mutex at `path`, with the default options.

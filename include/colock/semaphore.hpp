@@ -126,9 +126,10 @@ struct counter_node {
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue. Objects of one client and path must have the same number of
-/// permits and equal options as long as they live (`errc::conflicting_use`).
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
+/// Objects of one client and path must have the same number of permits and equal options as long as they live
+/// (`errc::conflicting_use`).
 class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;

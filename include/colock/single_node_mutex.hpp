@@ -93,10 +93,11 @@ namespace colock {
 /// **Thread safety**: all functions of one object may be called from several threads at once, except assigning and
 /// destroying it.
 ///
-/// **Lifetime**: an object is a handle. Making it does no I/O and does not throw for a bad path. It may be destroyed
-/// while its operations are under way; they continue. Two objects of one client and path exclude each other, and must
-/// have equal options as long as both live; another kind of lock of this client cannot use the path meanwhile
-/// (`errc::conflicting_use`). The same client must not create or delete the node by other means.
+/// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
+/// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue. Two
+/// objects of one client and path exclude each other, and must have equal options as long as both live; another kind
+/// of lock of this client cannot use the path meanwhile (`errc::conflicting_use`). The same client must not create or
+/// delete the node by other means.
 class COLOCK_DECL single_node_mutex : public detail::exclusive_lock {
 public:
     // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.

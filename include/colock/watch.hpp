@@ -47,6 +47,9 @@ public:
         return detail::start<CompletionToken>(core(), token, &start_wait, state_);
     }
 
+    /// The client's executor; that of the system, which has threads of its own, of an empty object.
+    [[nodiscard]] executor_type get_executor() const noexcept;
+
 private:
     friend struct detail::access;
 

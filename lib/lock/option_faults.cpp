@@ -135,12 +135,9 @@ namespace {
 std::string difference(const lock_options& there, const lock_options& here, const lock_kind& kind)
 {
     const bool same_identity = !kind.owner_data_is_identity || there.owner_data == here.owner_data;
-    if (there == here && same_identity) {
-        return {};
-    }
     std::string found;
     const auto compare = [&](const char* name, const auto& of_there, const auto& of_here) {
-        if (found.empty() && !(of_there == of_here)) {
+        if (found.empty() && of_there != of_here) {
             found = there_and_here(name, shown(of_there), shown(of_here));
         }
     };
@@ -166,7 +163,7 @@ std::string difference(const lock_options& there, const lock_options& here, cons
     compare("max_local_time", there.max_local_time, here.max_local_time);
     compare("linger", there.linger, here.linger);
     compare("max_linger", there.max_linger, here.max_linger);
-    return found.empty() ? "an option differs" : found;
+    return found;
 }
 
 } // namespace

@@ -18,6 +18,8 @@ namespace {
 using detail::on_loss;
 using core_ptr = std::shared_ptr<detail::client_core>;
 
+namespace asio = boost::asio;
+
 // Users know one code for an expired session.
 error_code for_users(const error_code& ec)
 {
@@ -474,6 +476,11 @@ watch::watch(std::shared_ptr<void> handle, std::shared_ptr<detail::watch_state> 
 std::shared_ptr<detail::client_core> watch::core() const noexcept
 {
     return state_ ? state_->core() : nullptr;
+}
+
+watch::executor_type watch::get_executor() const noexcept
+{
+    return detail::executor_of(core());
 }
 
 void watch::start_wait(const std::shared_ptr<detail::client_core>& core,

@@ -174,7 +174,7 @@ fault fault_of_content(const zk::call& c, bool has_chroot)
         if (creates && has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
             return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
                                               std::to_string(c.ttl.count()) +
-                                              " ms; it must be positive"};
+                                              " ms; it must be positive, and below 34 years"};
         }
         return {};
     }

@@ -40,13 +40,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace colock {
+namespace colock::detail {
 
 namespace asio = boost::asio;
-
-} // namespace colock
-
-namespace colock::detail {
 
 class client_core;
 

@@ -73,7 +73,7 @@ struct process_options {
 ///
 /// Works with the address sanitizer. Asio has to use epoll, not io_uring.
 ///
-/// An exception that leaves a process leaves `run_for()` or `run_until()`. Names that are unknown are refused with
+/// An exception that leaves a process leaves the function of the world that let it run. Names that are unknown are refused with
 /// `std::invalid_argument`.
 ///
 /// Thread safety: none. Several worlds may exist at a time.

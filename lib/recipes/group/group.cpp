@@ -264,6 +264,11 @@ std::uint64_t membership::joins() const noexcept
     return node_ ? node_->joins() : 0;
 }
 
+membership::executor_type membership::get_executor() const noexcept
+{
+    return detail::executor_of(core_);
+}
+
 void membership::start_update(const std::shared_ptr<detail::client_core>& core,
                               detail::operation_ptr<error_code> op,
                               std::shared_ptr<detail::member_node> node, std::string data,
