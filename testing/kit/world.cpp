@@ -29,6 +29,9 @@ namespace {
 ensemble_options options_of(const world_options& o)
 {
     ensemble_options made;
+    if (o.servers == 0) {
+        throw std::invalid_argument{"a world has at least one server"};
+    }
     made.servers = o.servers;
     made.tick = o.tick;
     made.least_session = o.least_session;
@@ -249,6 +252,9 @@ void world::start_process(const std::string& name, main_coroutine main, process_
 void world::start_rival(const std::string& name, const std::string& path,
                         std::chrono::milliseconds hold)
 {
+    if (!path.starts_with('/') || path.ends_with('/')) {
+        throw std::invalid_argument{"\"" + path + "\" is no path of a lock, such as \"/locks/a\""};
+    }
     auto& made = impl_->add(name, 0);
     made.is_rival = true;
     made.main = [this, &made, path, hold](asio::io_context& context, std::string hosts) {
