@@ -112,7 +112,7 @@ asio::awaitable<int> revoke(client& zk, const revoke_options& o)
         throw failure{not_found_here,
                       "nobody holds " + path + "; `colock ls` and `colock why` tell more"};
     }
-    if (seen.what == &kinds::semaphore) {
+    if (seen.what && !seen.what->takes_revocation) {
         throw failure{usage, path + " is a semaphore, and no holder listens for requests; "
                                     "`colock break --node` takes one away"};
     }

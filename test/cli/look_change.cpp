@@ -84,6 +84,18 @@ BOOST_AUTO_TEST_CASE(revoke_does_not_wait_for_a_successor)
     BOOST_TEST(admin.get(path) == "second");
 }
 
+BOOST_AUTO_TEST_CASE(permits_cannot_be_asked_for)
+{
+    const auto path = fresh_path();
+    admin.create_path(path + "/leases");
+    const auto lease = admin.create(path + "/leases/_c_01234567-89ab-cdef-0123-456789abcdef-lease-",
+                                    "mine", admin_session::mode::ephemeral_sequential);
+    const auto r = colock({"revoke", path});
+    BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
+    BOOST_TEST(contains(r.err, "is a semaphore"), r.err);
+    BOOST_TEST(admin.get(lease) == "mine");
+}
+
 BOOST_AUTO_TEST_CASE(which_of_several_locks_has_to_be_said)
 {
     const auto path = fresh_path();
