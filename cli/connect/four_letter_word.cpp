@@ -106,8 +106,6 @@ asio::awaitable<void> connect(exchange& x, const std::string& host, const std::s
 asio::awaitable<std::string> ask(std::string host, std::string port, std::string question,
                                  std::chrono::milliseconds limit)
 {
-    // No server says that much: some 200 bytes for each of its clients.
-    constexpr std::size_t longest_answer = 64 << 20;
     const auto executor = co_await asio::this_coro::executor;
     const auto x = std::make_shared<exchange>(executor);
     start_limit(x, limit);

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ struct endpoint {
 
 // As people write it: "host:port", "[::1]:2181".
 [[nodiscard]] std::string shown(const endpoint& e);
+
+// No server says that much: some 200 bytes for each of its clients.
+inline constexpr std::size_t longest_answer = 64 << 20;
 
 // Sends the word ("srvr", "cons", ...) and reads the whole answer, in plain TCP. Throws boost::system::system_error:
 // asio::error::timed_out when there is no whole answer within the limit. Cancellation ends it at once, but for a name that is

@@ -56,11 +56,10 @@ namespace {
 // The answer, as far as it has come. Servers may refuse to answer, or us.
 asio::awaitable<std::string> ask(tls_question& q, std::string word)
 {
-    constexpr std::size_t most = 64 << 20;
     std::string answer;
     const auto [refused, sent] = co_await asio::async_write(q.stream, asio::buffer(word), no_throw);
     if (!refused) {
-        co_await asio::async_read(q.stream, asio::dynamic_buffer(answer, most), no_throw);
+        co_await asio::async_read(q.stream, asio::dynamic_buffer(answer, longest_answer), no_throw);
     }
     co_return answer;
 }

@@ -14,6 +14,7 @@ using namespace colock::test;
 namespace {
 
 constexpr int no_node = -101;
+constexpr std::int32_t all_but_read = 30; // permissions
 
 struct scene : shard_scene {
     std::string assignment()
@@ -103,7 +104,6 @@ BOOST_AUTO_TEST_CASE(an_assignment_that_is_damaged_while_nobody_leads)
     const auto written = assignment();
 
     // As long as the owners cannot be read, nobody gets anything.
-    constexpr std::int32_t all_but_read = 30;
     admin.set_acl(directory + "/locks/0", {{all_but_read}});
     admin.set(directory + "/assignment", "rubbish");
     term = {};
@@ -134,7 +134,6 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_the_assignment_fails_and_leaves_nothing)
 
 BOOST_AUTO_TEST_CASE(a_node_among_the_members_that_may_not_be_read)
 {
-    constexpr std::int32_t all_but_read = 30;
     admin.create_path(directory + "/members");
     const auto stranger = directory + "/members/stranger";
     admin.create(stranger, {}, admin_session::mode::ephemeral, {{all_but_read}});
