@@ -5,9 +5,9 @@
 #include "lock/local_queue.hpp"
 #include "lock/lock_path.hpp"
 #include "names/revocation.hpp"
-#include "session/change_watcher.hpp"
-#include "session/pauses.hpp"
-#include "session/query.hpp"
+#include "recipes/change_watcher.hpp"
+#include "recipes/pauses.hpp"
+#include "recipes/query.hpp"
 
 #include <algorithm>
 #include <utility>

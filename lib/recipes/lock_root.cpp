@@ -5,9 +5,9 @@
 #include "names/shown.hpp"
 #include "queue/random_guid.hpp"
 #include "recipes/exposure.hpp"
+#include "recipes/pauses.hpp"
 #include "session/core.hpp"
 #include "session/on_cancel.hpp"
-#include "session/pauses.hpp"
 
 #include <algorithm>
 #include <cstddef>

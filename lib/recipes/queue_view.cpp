@@ -3,10 +3,10 @@
 
 #include "names/standing.hpp"
 #include "queue/blocking_rule.hpp"
+#include "recipes/change_watcher.hpp"
+#include "recipes/query.hpp"
 #include "recipes/semaphore/numbers.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
-#include "session/change_watcher.hpp"
-#include "session/query.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -2,10 +2,10 @@
 
 #include "names/path.hpp"
 #include "queue/single_node.hpp"
+#include "recipes/change_watcher.hpp"
 #include "recipes/group/member_node.hpp"
 #include "recipes/group/member_text.hpp"
-#include "session/change_watcher.hpp"
-#include "session/query.hpp"
+#include "recipes/query.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,9 @@
 #include <colock/single_node_mutex.hpp>
 
 #include "recipes/group/member_text.hpp"
+#include "recipes/pauses.hpp"
+#include "recipes/strand_object.hpp"
 #include "session/core.hpp"
-#include "session/pauses.hpp"
-#include "session/strand_object.hpp"
 #include "session/waiting_list.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>

@@ -3,9 +3,9 @@
 
 #include "queue/contender_driver.hpp"
 #include "queue/first_loss.hpp"
+#include "recipes/function_operation.hpp"
 #include "recipes/multi_lock/guard_part.hpp"
 #include "recipes/semaphore/permit_lease.hpp"
-#include "session/function_operation.hpp"
 #include "session/on_cancel.hpp"
 
 #include <boost/system/system_error.hpp>

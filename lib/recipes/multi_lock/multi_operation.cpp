@@ -1,9 +1,9 @@
+#include "recipes/function_operation.hpp"
 #include "recipes/multi_lock/guard_part.hpp"
 #include "recipes/multi_lock/joint_acquisition.hpp"
 #include "recipes/multi_lock/lock_list.hpp"
-#include "session/function_operation.hpp"
+#include "recipes/pauses.hpp"
 #include "session/machine_runner.hpp"
-#include "session/pauses.hpp"
 
 #include <chrono>
 #include <optional>

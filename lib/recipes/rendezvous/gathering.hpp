@@ -7,12 +7,12 @@
 
 #include "names/path.hpp"
 #include "queue/random_guid.hpp"
+#include "recipes/borrowed_client.hpp"
+#include "recipes/pauses.hpp"
 #include "recipes/rendezvous/arrival.hpp"
 #include "recipes/rendezvous/withdrawals.hpp"
-#include "session/borrowed_client.hpp"
 #include "session/core.hpp"
 #include "session/machine_runner.hpp"
-#include "session/pauses.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>

@@ -5,15 +5,15 @@
 #include "names/path.hpp"
 #include "queue/making_directory.hpp"
 #include "queue/random_guid.hpp"
+#include "recipes/function_operation.hpp"
 #include "recipes/multi_lock/lock_target.hpp"
+#include "recipes/pauses.hpp"
 #include "recipes/semaphore/acquisition.hpp"
 #include "recipes/semaphore/numbers.hpp"
 #include "recipes/semaphore/permit_lease.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
 #include "session/end_of_wait.hpp"
-#include "session/function_operation.hpp"
 #include "session/machine_runner.hpp"
-#include "session/pauses.hpp"
 #include "session/watch_state.hpp"
 
 #include <algorithm>

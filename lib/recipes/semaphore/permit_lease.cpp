@@ -1,7 +1,7 @@
 #include "recipes/semaphore/permit_lease.hpp"
 
 #include "lock/waiting_words.hpp"
-#include "session/function_operation.hpp"
+#include "recipes/function_operation.hpp"
 #include "session/on_cancel.hpp"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "queue/lease.hpp"
+#include "recipes/pauses.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
+#include "recipes/strand_object.hpp"
 #include "session/core.hpp"
-#include "session/pauses.hpp"
-#include "session/strand_object.hpp"
 
 #include <cstdint>
 #include <map>

@@ -4,10 +4,10 @@
 #include <colock/group.hpp>
 #include <colock/leadership.hpp>
 
+#include "recipes/pauses.hpp"
 #include "recipes/shards/leader.hpp"
 #include "recipes/shards/places.hpp"
-#include "session/pauses.hpp"
-#include "session/strand_object.hpp"
+#include "recipes/strand_object.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -7,12 +7,12 @@
 #include <colock/shared_mutex.hpp>
 
 #include "names/kinds.hpp"
+#include "recipes/pauses.hpp"
 #include "recipes/shards/entry.hpp"
 #include "recipes/shards/leading.hpp"
 #include "recipes/shards/work.hpp"
+#include "recipes/strand_object.hpp"
 #include "session/core.hpp"
-#include "session/pauses.hpp"
-#include "session/strand_object.hpp"
 #include "session/waiting_list.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>

@@ -5,10 +5,10 @@
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
 #include "names/revocation.hpp"
+#include "recipes/query.hpp"
 #include "recipes/shards/assignment.hpp"
 #include "recipes/shards/places.hpp"
 #include "recipes/shards/run.hpp"
-#include "session/query.hpp"
 
 #include <boost/system/system_error.hpp>
 

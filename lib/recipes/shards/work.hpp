@@ -4,12 +4,12 @@
 #include <colock/observer.hpp>
 #include <colock/shards.hpp>
 
+#include "recipes/pauses.hpp"
 #include "recipes/shards/member.hpp"
 #include "recipes/shards/places.hpp"
 #include "recipes/shards/preparation.hpp"
+#include "recipes/strand_object.hpp"
 #include "session/machine_runner.hpp"
-#include "session/pauses.hpp"
-#include "session/strand_object.hpp"
 #include "zk/entropy.hpp"
 
 #include <boost/asio/cancellation_signal.hpp>

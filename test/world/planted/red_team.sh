@@ -86,7 +86,7 @@ by=single_answers/a_reader_was_not_asked_for_the_node_that_it_had_as_a_writer \
     plant "takes the reader's node for the writer's that was to be let go" lib/queue/contender_requests.cpp \
     "$(in_function stepped_down 's/own_.begin_anew\(\);//')"
 by=single_answers/a_view_that_was_cancelled_asks_for_nothing_more \
-    plant "goes on looking when the caller of a view has cancelled" lib/session/query.hpp \
+    plant "goes on looking when the caller of a view has cancelled" lib/recipes/query.hpp \
     's/core_->abandon\(\*open_.front\(\), .*/open_.clear();/' lib/recipes/queue_view.cpp
 by=busy_loop/several_locks_that_are_granted_late_are_not_taken \
     plant "waits for the next of several locks as long as for the first" lib/recipes/multi_lock/multi_operation.cpp \

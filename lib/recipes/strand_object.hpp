@@ -1,7 +1,7 @@
 // What recipes that are made of the client's own operations have in common.
 #pragma once
 
-#include "session/borrowed_client.hpp"
+#include "recipes/borrowed_client.hpp"
 #include "session/core.hpp"
 
 #include <boost/asio/bind_executor.hpp>

@@ -4,9 +4,9 @@
 #include <colock/client.hpp>
 #include <colock/detail/operation.hpp>
 
-#include "session/borrowed_client.hpp"
+#include "recipes/borrowed_client.hpp"
+#include "recipes/pauses.hpp"
 #include "session/core.hpp"
-#include "session/pauses.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>

@@ -7,8 +7,8 @@
 
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
+#include "recipes/pauses.hpp"
 #include "session/core.hpp"
-#include "session/pauses.hpp"
 
 #include <algorithm>
 #include <cstdint>
