@@ -168,6 +168,41 @@ BOOST_AUTO_TEST_CASE(what_is_lost_while_others_are_waited_for_is_taken_again)
     check_no_trace();
 }
 
+BOOST_AUTO_TEST_CASE(a_cancellation_ends_the_pause_after_losses)
+{
+    auto& c = connect();
+    auto& one = connect();
+    auto& another = connect();
+    auto busy = hold_one(one, 1);
+    asio::cancellation_signal signal;
+    outcome<multi_guard> result;
+    all_of(c, {0, 1}).async_lock(asio::bind_cancellation_slot(signal.slot(), result.handler()));
+    for (int losses = 1;; ++losses) {
+        BOOST_TEST_REQUIRE(queues_become({1, 2}));
+        outcome<unique_lock> next;
+        lock_of(losses % 2 == 0 ? one : another, 1).async_lock(next.handler());
+        BOOST_TEST_REQUIRE(queues_become({1, 3}));
+        admin.remove(path(0) + '/' + queue_of(path(0)).front());
+        go_on(io, 20ms); // the client has heard of it
+        busy =
+            {}; // so it gets the second lock, gives it up, and takes the first one again, after a pause
+        busy = value_of(io, next);
+        if (losses == 12) { // the pause takes half a second at least
+            break;
+        }
+    }
+    BOOST_TEST_REQUIRE(queues_become({0, 1}));
+    signal.emit(asio::cancellation_type::total);
+    for (int i = 0; i != 10; ++i) { // nothing has to be waited for
+        io.restart();
+        io.poll();
+    }
+    BOOST_TEST_REQUIRE(result.done());
+    BOOST_TEST(code_of(io, result) == asio::error::operation_aborted);
+    busy = {};
+    check_no_trace();
+}
+
 BOOST_AUTO_TEST_CASE(the_session_expires_while_it_waits)
 {
     for (const unsigned rejoin : {3U, 2U, 1U, 0U}) {

@@ -88,18 +88,23 @@ private:
     {
         auto& l = locks_[i];
         l.link = cancel_link_ptr{new cancel_link{core_}};
-        const auto join_now = [self = shared_from_this(), i, link = l.link] {
-            if (self->locks_[i].link != link) {
-                return;
-            }
-            if (link->requested() == asio::cancellation_type::none) {
-                self->start(i, link);
-            } else { // in the pause, when nothing could be cancelled
+        if (!std::exchange(l.joined, true)) {
+            start(i, l.link);
+            return;
+        }
+        l.link->bind([weak = weak_from_this(), i](asio::cancellation_type) {
+            if (const auto self = weak.lock()) {
+                self->locks_[i].link.reset(new cancel_link{self->core_}); // not that of the pause
                 self->core_->post(
                     [self, i] { self->joined(i, asio::error::operation_aborted, guard_part{}); });
             }
-        };
-        std::exchange(l.joined, true) ? l.again.after_refusal(*core_, join_now) : join_now();
+        });
+        l.again.after_refusal(*core_, [self = shared_from_this(), i, link = l.link] {
+            if (self->locks_[i].link == link) { // it was not cancelled in the pause
+                link->unbind();
+                self->start(i, link);
+            }
+        });
     }
 
     void start(std::size_t i, const cancel_link_ptr& link)
