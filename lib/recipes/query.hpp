@@ -11,6 +11,7 @@
 #include "session/core.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <list>
@@ -118,6 +119,11 @@ inline constexpr auto everybody = std::numeric_limits<std::size_t>::max();
 // Marks those that hold the lock according to their order.
 void mark_holders(std::vector<queue_entry>& entries) noexcept;
 void take_answer(queue_entry& entry, zk::reply&& r);
+// Of a server's clock, in milliseconds since 1970.
+[[nodiscard]] inline std::chrono::system_clock::time_point time_of(std::int64_t milliseconds)
+{
+    return std::chrono::system_clock::time_point{std::chrono::milliseconds{milliseconds}};
+}
 
 // Puts the names in a lock's directory into the order of its queue, a slice at a time: there may be hundreds of
 // thousands of them.
@@ -181,15 +187,16 @@ void list_queue(const std::shared_ptr<query<Results...>>& of, const std::string&
             });
 }
 
-// Lists a queue, keeps the first contenders up to a limit, and reads what the first of them say about themselves. Leaves out contenders that have gone meanwhile. What
-// is under way keeps it and the query alive.
+// Lists a queue, keeps the first contenders up to a limit, and reads what the first of them say about themselves. Leaves
+// out contenders that have gone meanwhile. `all_or_none`: one that cannot be read fails the query. What is under way keeps it
+// and the query alive.
 template <class Query, class Then>
 class queue_reading final : public std::enable_shared_from_this<queue_reading<Query, Then>> {
 public:
     queue_reading(Query& of, std::string path, layout l, std::size_t limit, std::size_t most_read,
-                  Then then)
+                  bool all_or_none, Then then)
         : of_{of}, path_{std::move(path)}, layout_{std::move(l)}, limit_{limit},
-          most_read_{most_read}, then_{std::move(then)}
+          most_read_{most_read}, all_or_none_{all_or_none}, then_{std::move(then)}
     {
     }
 
@@ -201,12 +208,7 @@ public:
                    });
     }
 
-private:
-    // The server and the client keep no more than that in memory.
-    static constexpr std::size_t most_under_way = 64;
-    // The client may refuse each read at once: other handlers of the executor get their turn between so many.
-    static constexpr std::size_t most_at_once = 2'000;
-
+    // Instead of begin(), or by it.
     void listed(queue_view&& found)
     {
         view_ = std::move(found);
@@ -220,6 +222,12 @@ private:
         asked_ = 0;
         go_on();
     }
+
+private:
+    // The server and the client keep no more than that in memory.
+    static constexpr std::size_t most_under_way = 64;
+    // The client may refuse each read at once: other handlers of the executor get their turn between so many.
+    static constexpr std::size_t most_at_once = 2'000;
 
     void go_on()
     {
@@ -260,11 +268,12 @@ private:
     void answered(std::size_t i, zk::reply&& r)
     {
         --under_way_;
-        if (r.error == errc::not_connected || is_session_fatal(r.error)) {
-            of_.fail(r.error); // the client is of no use any more
+        gone_[i] = r.error == zookeeper_errc::no_node;
+        if (r.error == errc::not_connected || r.error == asio::error::operation_aborted ||
+            is_session_fatal(r.error) || (all_or_none_ && r.error && !gone_[i])) {
+            of_.fail(r.error); // the client is of no use any more, or the view is not
             return;
         }
-        gone_[i] = r.error == zookeeper_errc::no_node;
         take_answer(view_.entries[i], std::move(r));
         go_on();
     }
@@ -295,6 +304,7 @@ private:
     const layout layout_;
     const std::size_t limit_;
     const std::size_t most_read_;
+    const bool all_or_none_;
     Then then_;
     queue_view view_;
     std::vector<bool> gone_;
@@ -311,7 +321,17 @@ void read_queue(const std::shared_ptr<query<Results...>>& of, const std::string&
                 const layout& l, std::size_t limit, std::size_t most_read, Then then)
 {
     using reading = queue_reading<query<Results...>, Then>;
-    std::make_shared<reading>(*of, path, l, limit, most_read, std::move(then))->begin();
+    std::make_shared<reading>(*of, path, l, limit, most_read, false, std::move(then))->begin();
+}
+
+// Reads nodes that are known, whatever their names. One that may not be read fails the query.
+template <class... Results, class Then>
+void read_entries(const std::shared_ptr<query<Results...>>& of, std::vector<queue_entry> nodes,
+                  Then then)
+{
+    using reading = queue_reading<query<Results...>, Then>;
+    std::make_shared<reading>(*of, "", layout{}, everybody, everybody, true, std::move(then))
+        ->listed({std::move(nodes)});
 }
 
 } // namespace colock::detail

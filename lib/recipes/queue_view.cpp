@@ -64,7 +64,7 @@ void take_answer(queue_entry& entry, zk::reply&& r)
     entry.data = std::move(r.text);
     entry.czxid = r.stat.czxid;
     entry.session = r.stat.ephemeral_owner;
-    entry.since = std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
+    entry.since = time_of(r.stat.ctime);
 }
 
 void queue_queries::view(const std::shared_ptr<client_core>& core,

@@ -19,16 +19,17 @@ namespace {
 // The server and the client keep no more than that in memory.
 constexpr std::size_t most_under_way = 64;
 
-member_view member_of(std::string name, std::string_view text, const node_stat& stat,
+member_view member_of(std::string name, std::string_view text,
+                      std::chrono::system_clock::time_point since, std::int64_t session,
                       std::int64_t own_session)
 {
     auto said = protocol::member_text_in(text);
     return {.name = std::move(name),
             .data = std::move(said.data),
             .weight = said.weight,
-            .since = std::chrono::system_clock::time_point{std::chrono::milliseconds{stat.ctime}},
-            .session = stat.ephemeral_owner,
-            .own = stat.ephemeral_owner == own_session};
+            .since = since,
+            .session = session,
+            .own = session == own_session};
 }
 
 // Each member's node is watched, and the directory.
@@ -86,10 +87,11 @@ private:
                         return;
                     }
                     // Else it has just left, and the directory's watch fires.
-                    if (!ec && protocol::is_ephemeral(r.value.stat.ephemeral_owner)) {
+                    const auto& stat = r.value.stat;
+                    if (!ec && protocol::is_ephemeral(stat.ephemeral_owner)) {
                         watches_.push_back(std::move(r.changes));
-                        found_.push_back(
-                            member_of(name, r.value.data, r.value.stat, zk().session_id()));
+                        found_.push_back(member_of(name, r.value.data, time_of(stat.ctime),
+                                                   stat.ephemeral_owner, zk().session_id()));
                     }
                     --under_way_;
                     go_on();
@@ -124,65 +126,18 @@ private:
     std::size_t under_way_ = 0;
 };
 
-class reading_members final : public std::enable_shared_from_this<reading_members> {
-public:
-    using members_query = query<std::vector<member_view>>;
-
-    reading_members(members_query& of, std::string path) : of_{of}, path_{std::move(path)} {}
-
-    void begin()
-    {
-        of_.ask({.op = zk::opcode::children, .path = path_},
-                [self = shared_from_this()](zk::reply&& r) {
-                    if (r.error && r.error != zookeeper_errc::no_node) {
-                        self->of_.fail(r.error);
-                        return;
-                    }
-                    self->unread_ = std::move(r.names);
-                    self->go_on();
-                });
-    }
-
-private:
-    void go_on()
-    {
-        const client_core::batch together{*of_.core()};
-        while (under_way_ != most_under_way && !unread_.empty() && !of_.is_over()) {
-            ++under_way_;
-            auto name = std::move(unread_.back());
-            unread_.pop_back();
-            read(std::move(name));
-        }
-        if (under_way_ == 0 && !of_.is_over()) {
-            std::ranges::sort(found_, {}, &member_view::name);
-            of_.finish({}, std::move(found_));
+void tell_members(query<std::vector<member_view>>& of, const queue_view& found)
+{
+    std::vector<member_view> members;
+    for (const auto& each : found.entries) {
+        if (protocol::is_ephemeral(each.session)) {
+            members.push_back(
+                member_of(each.name, each.data, each.since, each.session, of.core()->session()));
         }
     }
-
-    void read(std::string&& name)
-    {
-        auto node = protocol::join_path(path_, name);
-        of_.ask({.op = zk::opcode::get, .path = std::move(node)},
-                [self = shared_from_this(), name = std::move(name)](zk::reply&& r) {
-                    if (r.error && r.error != zookeeper_errc::no_node) {
-                        self->of_.fail(r.error);
-                        return;
-                    }
-                    if (!r.error && protocol::is_ephemeral(r.stat.ephemeral_owner)) {
-                        self->found_.push_back(
-                            member_of(name, r.text, r.stat, self->of_.core()->session()));
-                    }
-                    --self->under_way_;
-                    self->go_on();
-                });
-    }
-
-    members_query& of_; // each answer keeps it
-    const std::string path_;
-    std::vector<std::string> unread_;
-    std::vector<member_view> found_;
-    std::size_t under_way_ = 0;
-};
+    std::ranges::sort(members, {}, &member_view::name);
+    of.finish({}, std::move(members));
+}
 
 } // namespace
 
@@ -203,7 +158,19 @@ void group::start_members(const std::shared_ptr<detail::client_core>& core,
 {
     const auto q = detail::make_query(core, std::move(op));
     q->start([raw = q.get(), path = std::move(path)] {
-        std::make_shared<detail::reading_members>(*raw, path)->begin();
+        raw->ask({.op = zk::opcode::children, .path = path}, [raw, path](zk::reply&& r) {
+            if (r.error && r.error != zookeeper_errc::no_node) {
+                raw->fail(r.error);
+                return;
+            }
+            std::vector<queue_entry> nodes;
+            for (auto& name : r.names) {
+                auto node = protocol::join_path(path, name);
+                nodes.push_back({.name = std::move(name), .path = std::move(node)});
+            }
+            detail::read_entries(raw->shared_from_this(), std::move(nodes),
+                                 [raw](queue_view&& found) { detail::tell_members(*raw, found); });
+        });
     });
 }
 

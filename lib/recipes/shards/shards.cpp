@@ -2,7 +2,6 @@
 #include <colock/shards.hpp>
 
 #include "lock/option_faults.hpp"
-#include "names/contender_name.hpp"
 #include "names/path.hpp"
 #include "names/revocation.hpp"
 #include "recipes/query.hpp"
@@ -113,50 +112,29 @@ private:
     {
         while (under_way_ != most_under_way && next_ != found_.size() && !of_.is_over()) {
             ++under_way_;
-            list(next_++);
+            read(next_++);
         }
         if (under_way_ == 0 && !of_.is_over()) {
             of_.finish({}, std::move(found_));
         }
     }
 
-    void list(std::size_t i)
+    void read(std::size_t i)
     {
-        auto path = lock_path_of(paths_, found_[i].shard);
-        of_.ask({.op = zk::opcode::children, .path = path},
-                [self = shared_from_this(), i, path](zk::reply&& r) {
-                    const auto queue = protocol::contenders(curator_layout(), r.names);
-                    if (r.error && r.error != zookeeper_errc::no_node) {
-                        self->of_.fail(r.error);
-                    } else if (queue.empty()) {
-                        self->answered();
-                    } else {
-                        self->read(i, protocol::join_path(path, queue.front().name));
-                    }
-                });
-    }
-
-    void read(std::size_t i, std::string node)
-    {
-        of_.ask({.op = zk::opcode::get, .path = std::move(node)}, [self = shared_from_this(),
-                                                                   i](zk::reply&& r) {
-            if (r.error && r.error != zookeeper_errc::no_node) {
-                self->of_.fail(r.error);
-                return;
-            }
-            if (!r.error) {
-                self->found_[i].owner = protocol::said_by_owner(r.text);
-                self->found_[i].since =
-                    std::chrono::system_clock::time_point{std::chrono::milliseconds{r.stat.ctime}};
-            }
-            self->answered();
-        });
-    }
-
-    void answered()
-    {
-        --under_way_;
-        go_on();
+        read_queue(of_.shared_from_this(), lock_path_of(paths_, found_[i].shard), curator_layout(),
+                   1, 1, [self = shared_from_this(), i](queue_view&& queue) {
+                       if (!queue.entries.empty()) {
+                           const auto& first = queue.entries.front();
+                           if (first.unreadable) {
+                               self->of_.fail(first.unreadable);
+                               return;
+                           }
+                           self->found_[i].owner = protocol::said_by_owner(first.data);
+                           self->found_[i].since = first.since;
+                       }
+                       --self->under_way_;
+                       self->go_on();
+                   });
     }
 
     owners_query& of_; // each answer keeps it
