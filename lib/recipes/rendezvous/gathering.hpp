@@ -7,15 +7,13 @@
 
 #include "names/path.hpp"
 #include "queue/random_guid.hpp"
-#include "recipes/borrowed_client.hpp"
 #include "recipes/pauses.hpp"
 #include "recipes/rendezvous/arrival.hpp"
 #include "recipes/rendezvous/withdrawals.hpp"
-#include "session/core.hpp"
+#include "recipes/strand_object.hpp"
 #include "session/machine_runner.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 
 #include <memory>
@@ -28,12 +26,15 @@ namespace colock::detail {
 
 // On the strand, from start() on. What is under way keeps it alive.
 template <class... Results>
-class gathering final : public std::enable_shared_from_this<gathering<Results...>> {
+class gathering final : public strand_object<gathering<Results...>> {
+    using strand_object<gathering>::client_;
+    using strand_object<gathering>::core_;
+
 public:
     gathering(gathering_place place, protocol::arrival::rules rules,
               operation_ptr<error_code, Results...> op)
-        : core_{std::move(place.core)}, path_{std::move(place.path)}, rules_{rules},
-          op_{std::move(op)}, machine_{rules, random_guid()}
+        : strand_object<gathering>{std::move(place.core)}, path_{std::move(place.path)},
+          rules_{rules}, op_{std::move(op)}, machine_{rules, random_guid()}
     {
     }
 
@@ -95,12 +96,11 @@ private:
         switch (c.type) {
         case kind::list: list(); break;
         case kind::make_directory:
-            client_->async_create(path_, "", {.parents = true},
-                                  answer<create_result>(asio::cancellation_slot{}));
+            client_->async_create(path_, "", {.parents = true}, answer<create_result>());
             break;
         case kind::write:
-            client_->async_multi(transaction_of(c.steps), answer<std::vector<transaction_result>>(
-                                                              asio::cancellation_slot{}));
+            client_->async_multi(transaction_of(c.steps),
+                                 answer<std::vector<transaction_result>>());
             break;
         case kind::watch: watch_node(protocol::join_path(path_, c.name)); break;
         case kind::pause: pause(); break;
@@ -122,16 +122,18 @@ private:
         }
     }
 
-    // A handler on the strand for what the machine waits for.
     template <class Answer>
-    auto answer(asio::cancellation_slot slot)
+    auto answer()
     {
-        return asio::bind_executor(
-            core_->strand(),
-            asio::bind_cancellation_slot(
-                slot, [self = this->shared_from_this()](const error_code& ec, const Answer&) {
-                    self->answered(ec);
-                }));
+        return this->template on_strand<Answer>(
+            [this](const error_code& ec, const Answer&) { answered(ec); });
+    }
+    // A handler of what cut_short() ends.
+    template <class Answer, class Then>
+    auto interruptible(Then then)
+    {
+        return asio::bind_cancellation_slot(inner_.slot(),
+                                            this->template on_strand<Answer>(std::move(then)));
     }
     void answered(const error_code& ec)
     {
@@ -142,13 +144,9 @@ private:
     {
         client_->async_children(
             path_,
-            asio::bind_executor(
-                core_->strand(),
-                asio::bind_cancellation_slot(
-                    inner_.slot(), [self = this->shared_from_this()](const error_code& ec,
-                                                                     const children_result& r) {
-                        self->feed([&](commands& out) { self->machine_.listed(ec, r.names, out); });
-                    })));
+            interruptible<children_result>([this](const error_code& ec, const children_result& r) {
+                feed([&](commands& out) { machine_.listed(ec, r.names, out); });
+            }));
     }
 
     void watch_node(std::string node)
@@ -156,23 +154,15 @@ private:
         using found = watched<std::optional<node_stat>>;
         cut_ = false;
         client_->async_watch_exists(
-            std::move(node),
-            asio::bind_executor(
-                core_->strand(),
-                asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this()](
-                                                                const error_code& ec, found r) {
-                    if (ec || !r.value || self->cut_) {
-                        self->looked(ec);
-                        return;
-                    }
-                    self->changes_ = std::move(r.changes);
-                    self->changes_.async_wait(asio::bind_executor(
-                        self->core_->strand(),
-                        asio::bind_cancellation_slot(
-                            self->inner_.slot(), [self](const error_code& why, const watch_event&) {
-                                self->looked(why);
-                            })));
-                })));
+            std::move(node), interruptible<found>([this](const error_code& ec, found r) {
+                if (ec || !r.value || cut_) {
+                    looked(ec);
+                    return;
+                }
+                changes_ = std::move(r.changes);
+                changes_.async_wait(interruptible<watch_event>(
+                    [this](const error_code& why, const watch_event&) { looked(why); }));
+            }));
     }
     // A node may change again and again.
     void looked(const error_code& ec)
@@ -265,8 +255,6 @@ private:
         std::exchange(op_, {}).complete(ec, std::move(results)...);
     }
 
-    const std::shared_ptr<client_core> core_;
-    borrowed_client client_{core_};
     const std::string path_;
     const protocol::arrival::rules rules_;
     operation_ptr<error_code, Results...> op_;
