@@ -1,7 +1,6 @@
 #include "recipes/semaphore/permit_lease.hpp"
 
 #include "lock/waiting_words.hpp"
-#include "recipes/function_operation.hpp"
 #include "session/on_cancel.hpp"
 
 #include <algorithm>
@@ -107,26 +106,19 @@ void permit_lease::look(const std::string& path)
             } else if (held != nullptr && !ec) {
                 held->changes = std::move(found.changes);
                 held->changes.async_wait(on_strand<watch_event>(
-                    [this](const error_code& failed, const watch_event& event) {
-                        if (!failed) {
-                            changed(event);
+                    [this, path](const error_code& failed, const watch_event& event) {
+                        if (failed || holding(path) == nullptr) {
+                            return;
+                        }
+                        if (event.type == watch_event_type::deleted) {
+                            lose(errc::node_deleted);
+                        } else {
+                            pace_.after_event(
+                                *core_, [self = shared_from_this(), path] { self->look(path); });
                         }
                     }));
             }
         }));
-}
-
-void permit_lease::changed(const watch_event& event)
-{
-    if (holding(event.path) == nullptr) {
-        return;
-    }
-    if (event.type == watch_event_type::deleted) {
-        lose(errc::node_deleted);
-    } else {
-        pace_.after_event(*core_,
-                          [self = shared_from_this(), path = event.path] { self->look(path); });
-    }
 }
 
 // ---- releasing

@@ -60,7 +60,6 @@ private:
     void discarded() noexcept override;
 
     void look(const std::string& path);
-    void changed(const watch_event& event);
     // Null when it is gone, or is about to go.
     [[nodiscard]] node* holding(const std::string& path);
     [[nodiscard]] bool all_left() const noexcept;
