@@ -1,8 +1,7 @@
 #include "recipes/group/member_text.hpp"
 
 #include "names/path.hpp"
-
-#include <charconv>
+#include "names/taken_text.hpp"
 
 namespace colock::protocol {
 
@@ -22,13 +21,11 @@ std::string text_of(const member_text& member)
 
 member_text member_text_in(std::string_view text)
 {
-    if (text.starts_with(mark)) {
-        const auto* const begin = text.data() + mark.size();
-        const auto* const end = text.data() + text.size();
-        std::uint32_t weight = 0;
-        const auto [after, ec] = std::from_chars(begin, end, weight);
-        if (ec == std::errc{} && after != end && *after == '\n') {
-            return {.data = std::string{after + 1, end}, .weight = weight};
+    auto rest = text;
+    if (take(rest, mark)) {
+        const auto weight = take_number<std::uint32_t>(rest);
+        if (weight && take(rest, "\n")) {
+            return {.data = std::string{rest}, .weight = *weight};
         }
     }
     return {.data = std::string{text}};

@@ -1,7 +1,8 @@
 #include "recipes/rendezvous/arrival.hpp"
 
+#include "names/taken_text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace colock::protocol {
@@ -20,25 +21,6 @@ std::string padded(std::uint64_t n)
     return text.size() < 10 ? std::string(10 - text.size(), '0') + text : text;
 }
 
-// Takes a number from the front of a text.
-std::optional<std::uint64_t> take_phase_number(std::string_view& text)
-{
-    std::uint64_t n = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (ec != std::errc{}) {
-        return {};
-    }
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return n;
-}
-
-bool take_prefix(std::string_view& text, std::string_view prefix)
-{
-    const bool has = text.starts_with(prefix);
-    text.remove_prefix(has ? prefix.size() : 0);
-    return has;
-}
-
 struct phase_name {
     std::uint64_t phase;
     std::uint64_t count;
@@ -53,14 +35,14 @@ std::string name_of(const phase_name& p)
 std::optional<phase_name> phase_in(std::string_view name)
 {
     const auto whole = name;
-    if (!take_prefix(name, phase_prefix)) {
+    if (!take(name, phase_prefix)) {
         return {};
     }
-    const auto phase = take_phase_number(name);
-    if (!phase || !take_prefix(name, "-of-")) {
+    const auto phase = take_number<std::uint64_t>(name);
+    if (!phase || !take(name, "-of-")) {
         return {};
     }
-    const auto count = take_phase_number(name);
+    const auto count = take_number<std::uint64_t>(name);
     if (!count || !name.empty()) {
         return {};
     }
@@ -70,8 +52,8 @@ std::optional<phase_name> phase_in(std::string_view name)
 
 bool is_arrival_of(std::string_view name, std::uint64_t phase)
 {
-    return (take_prefix(name, waiting_prefix) || take_prefix(name, counted_prefix)) &&
-           take_phase_number(name) == phase && name.starts_with('-');
+    return (take(name, waiting_prefix) || take(name, counted_prefix)) &&
+           take_number<std::uint64_t>(name) == phase && name.starts_with('-');
 }
 
 bool is_passing(const error_code& ec)

@@ -3,13 +3,12 @@
 
 #include "names/contender_name.hpp"
 #include "names/kinds.hpp"
+#include "names/taken_text.hpp"
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace colock::protocol::permits {
@@ -35,14 +34,9 @@ inline constexpr std::string_view maximum_key = "permits=";
 
 [[nodiscard]] inline std::optional<std::int64_t> maximum_in(std::string_view data)
 {
-    if (!data.starts_with(maximum_key)) {
-        return std::nullopt;
-    }
-    data.remove_prefix(maximum_key.size());
-    std::int64_t number = 0;
-    const auto* const end = data.data() + data.size();
-    const auto [rest, ec] = std::from_chars(data.data(), end, number);
-    return ec == std::errc{} && rest == end && number >= 0 ? std::optional{number} : std::nullopt;
+    const bool is_one = take(data, maximum_key);
+    const auto number = take_number<std::int64_t>(data);
+    return is_one && number && *number >= 0 && data.empty() ? number : std::nullopt;
 }
 
 using detail::lease_layout;

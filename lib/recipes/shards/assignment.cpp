@@ -1,9 +1,9 @@
 #include "recipes/shards/assignment.hpp"
 
+#include "names/taken_text.hpp"
 #include "recipes/group/member_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 
@@ -174,26 +174,12 @@ std::string ranges_of(std::span<const shard_index> ascending)
 
 namespace {
 
-// The number that the text begins with, which is taken off; without a zero before it.
-std::optional<shard_index> take_number(std::string_view& text)
+// Without a zero before it.
+std::optional<shard_index> take_index(std::string_view& text)
 {
-    shard_index number = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const auto digits = static_cast<std::size_t>(end - text.data());
-    if (ec != std::errc{} || (digits > 1 && text.front() == '0')) {
-        return std::nullopt;
-    }
-    text.remove_prefix(digits);
-    return number;
-}
-
-bool take(std::string_view& text, std::string_view prefix)
-{
-    if (!text.starts_with(prefix)) {
-        return false;
-    }
-    text.remove_prefix(prefix.size());
-    return true;
+    const auto whole = text;
+    const auto number = take_number<shard_index>(text);
+    return whole.starts_with('0') && whole.size() - text.size() > 1 ? std::nullopt : number;
 }
 
 std::string_view take_line(std::string_view& text)
@@ -210,8 +196,8 @@ std::optional<std::vector<shard_index>> numbers_in(std::string_view ranges, std:
 {
     std::vector<shard_index> numbers;
     while (!ranges.empty()) {
-        const auto first = take_number(ranges);
-        const auto last = first && take(ranges, "-") ? take_number(ranges) : first;
+        const auto first = take_index(ranges);
+        const auto last = first && take(ranges, "-") ? take_index(ranges) : first;
         if (!first || !last || *last < *first || *last >= end ||
             (!numbers.empty() && *first <= numbers.back()) ||
             (!ranges.empty() && (!take(ranges, ",") || ranges.empty()))) {
@@ -247,7 +233,7 @@ std::string text_of(const shard_table& table)
 std::optional<shard_table> shard_table_in(std::string_view text)
 {
     auto head = take_line(text);
-    const auto count = take_number(head);
+    const auto count = take_index(head);
     if (!count || *count > most_shards || head != " shards") {
         return std::nullopt;
     }
