@@ -53,6 +53,26 @@ void shards_run::after_pause(Then then)
     });
 }
 
+template <class... Results, class Then>
+auto shards_run::while_at_work(Then then)
+{
+    return on_strand<Results...>([this, work = work_, then = std::move(then)](
+                                     const error_code& ec, Results... results) mutable {
+        if (work == work_) {
+            then(ec, std::move(results)...);
+        }
+    });
+}
+
+auto shards_run::if_at_work(void (shards_run::*then)())
+{
+    return [self = shared_from_this(), work = work_, then] {
+        if (work == self->work_) {
+            ((*self).*then)();
+        }
+    };
+}
+
 void shards_run::start()
 {
     if (const auto link = op_.cancellation()) {
@@ -239,11 +259,7 @@ void shards_run::join()
 void shards_run::watch_membership()
 {
     here_.async_wait_rejoin(
-        here_.joins(),
-        on_strand<std::uint64_t>([this, work = work_](const error_code& ec, std::uint64_t) {
-            if (work != work_ || !work_) {
-                return;
-            }
+        here_.joins(), while_at_work<std::uint64_t>([this](const error_code& ec, std::uint64_t) {
             if (ec) {
                 fail(ec, "the member " + config_->name);
             } else {
@@ -254,12 +270,15 @@ void shards_run::watch_membership()
 
 void shards_run::stand()
 {
+    if (!here_) {
+        return; // watch_membership() tells why
+    }
     const election_options how{.acl = config_->options.acl};
     election{*client_, config_->paths.leader, config_->name, how}.async_campaign(
         asio::bind_cancellation_slot(
             standing_.slot(),
-            on_strand<leadership>([this, work = work_](const error_code& ec, leadership&& term) {
-                if (work != work_ || !here_) { // the term is over
+            while_at_work<leadership>([this](const error_code& ec, leadership&& term) {
+                if (!here_) {
                     return;
                 }
                 if (ec && ec != condition::lock_lost) {
@@ -267,24 +286,15 @@ void shards_run::stand()
                     return;
                 }
                 if (ec) {
-                    pace_.after_refusal(*core_, [self = shared_from_this(), work] {
-                        if (work == self->work_ && self->here_) {
-                            self->stand();
-                        }
-                    });
+                    pace_.after_refusal(*core_, if_at_work(&shards_run::stand));
                     return;
                 }
-                term.async_wait_lost(on_strand<error_code>(
-                    [this, work](const error_code& stopped, const error_code&) {
-                        if (stopped || work != work_ || !leading_) {
-                            return;
+                term.async_wait_lost(
+                    while_at_work<error_code>([this](const error_code& stopped, const error_code&) {
+                        if (!stopped && leading_) {
+                            std::exchange(leading_, nullptr)->end();
+                            pace_.after_event(*core_, if_at_work(&shards_run::stand));
                         }
-                        std::exchange(leading_, nullptr)->end();
-                        pace_.after_event(*core_, [self = shared_from_this(), work] {
-                            if (work == self->work_ && self->here_) {
-                                self->stand();
-                            }
-                        });
                     }));
                 leading_ = std::make_shared<shards_leading>(core_, config_, std::move(term));
                 leading_->begin();
@@ -295,11 +305,14 @@ void shards_run::stand()
 
 void shards_run::watch_table()
 {
+    if (!here_) {
+        return;
+    }
     client_->async_watch_exists(
         config_->paths.assignment,
-        on_strand<watched<std::optional<node_stat>>>(
-            [this, work = work_](const error_code& ec, watched<std::optional<node_stat>>&& r) {
-                if (work != work_ || !here_) {
+        while_at_work<watched<std::optional<node_stat>>>(
+            [this](const error_code& ec, watched<std::optional<node_stat>>&& r) {
+                if (!here_) {
                     return;
                 }
                 if (ec) {
@@ -308,19 +321,15 @@ void shards_run::watch_table()
                 }
                 table_changes_ = std::move(r.changes);
                 table_changes_.async_wait(
-                    on_strand<watch_event>([this, work](const error_code& stopped, watch_event&&) {
-                        if (work != work_ || !here_ || stopped == asio::error::operation_aborted) {
+                    while_at_work<watch_event>([this](const error_code& stopped, watch_event&&) {
+                        if (!here_ || stopped == asio::error::operation_aborted) {
                             return;
                         }
                         if (stopped) {
                             fail(stopped, config_->paths.assignment);
                             return;
                         }
-                        pace_.after_event(*core_, [self = shared_from_this(), work] {
-                            if (work == self->work_ && self->here_) {
-                                self->watch_table();
-                            }
-                        });
+                        pace_.after_event(*core_, if_at_work(&shards_run::watch_table));
                     }));
                 if (r.value) {
                     read_table();
@@ -332,24 +341,20 @@ void shards_run::watch_table()
 
 void shards_run::read_table()
 {
-    client_->async_get(
-        config_->paths.assignment,
-        on_strand<get_result>([this, work = work_](const error_code& ec, get_result&& r) {
-            if (work != work_ || !here_) {
-                return;
-            }
-            if (ec == zookeeper_errc::no_node) {
-                return; // the watch fires
-            }
-            if (ec) {
-                fail(ec, config_->paths.assignment);
-                return;
-            }
-            if (leading_) {
-                leading_->seen(r.stat.version);
-            }
-            take_table(r.data, false);
-        }));
+    client_->async_get(config_->paths.assignment,
+                       while_at_work<get_result>([this](const error_code& ec, get_result&& r) {
+                           if (!here_ || ec == zookeeper_errc::no_node) {
+                               return; // the watch fires
+                           }
+                           if (ec) {
+                               fail(ec, config_->paths.assignment);
+                               return;
+                           }
+                           if (leading_) {
+                               leading_->seen(r.stat.version);
+                           }
+                           take_table(r.data, false);
+                       }));
 }
 
 void shards_run::read_after_sync()
@@ -360,19 +365,12 @@ void shards_run::read_after_sync()
                         on_strand<>([synced](const error_code& ec) { *synced = !ec; }));
     client_->async_get(
         config_->paths.assignment,
-        on_strand<get_result>([this, synced, work = work_](const error_code& ec, get_result&& r) {
-            if (work != work_) {
-                return;
-            }
+        while_at_work<get_result>([this, synced](const error_code& ec, get_result&& r) {
             if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
                 return; // the locks are lost, and nothing is left to confirm
             }
             if (ec || !*synced) { // or nobody has written one
-                pace_.after_refusal(*core_, [self = shared_from_this(), work] {
-                    if (work == self->work_) {
-                        self->read_after_sync();
-                    }
-                });
+                pace_.after_refusal(*core_, if_at_work(&shards_run::read_after_sync));
             } else {
                 take_table(r.data, true);
             }
@@ -385,11 +383,7 @@ void shards_run::take_table(std::string_view text, bool confirmed)
     auto table = protocol::shard_table_in(text);
     if (!table || table->owners.size() != config_->shards.size()) {
         if (confirmed) {
-            pace_.after_refusal(*core_, [self = shared_from_this(), work = work_] {
-                if (work == self->work_) {
-                    self->read_after_sync();
-                }
-            });
+            pace_.after_refusal(*core_, if_at_work(&shards_run::read_after_sync));
         }
         return;
     }

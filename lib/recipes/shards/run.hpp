@@ -99,6 +99,10 @@ private:
     [[nodiscard]] auto step(Then then);
     template <class Then>
     void after_pause(Then then);
+    // What is for this membership alone: a handler, and what follows a pause.
+    template <class... Results, class Then>
+    [[nodiscard]] auto while_at_work(Then then);
+    [[nodiscard]] auto if_at_work(void (shards_run::*then)());
 
     const std::shared_ptr<shards_in_client> place_;
     const std::shared_ptr<const shards_config> config_;
