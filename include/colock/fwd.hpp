@@ -76,7 +76,6 @@ class owner_state;
 class permit_lease;
 class recursion;
 class semaphore_path;
-class semaphore_state;
 class watch_state;
 } // namespace detail
 

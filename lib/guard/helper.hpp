@@ -43,7 +43,7 @@ struct started_helper {
     std::string fault = {};          // why
 };
 
-// Uses the helper that runs, or starts one. `consent`: see client_options. The simulated world (test/world) has its own
+// Uses the helper that runs, or starts one. `consent`: see client_options. The simulated world (testing/world) has its own
 // definition.
 [[nodiscard]] started_helper find_helper(const std::string& program, int consent);
 

@@ -93,7 +93,7 @@ public:
     [[nodiscard]] virtual std::chrono::milliseconds session_timeout() const noexcept = 0;
 };
 
-// `wakeups` counts how often the connection is woken. The simulated world (test/world) has its own definition.
+// `wakeups` counts how often the connection is woken. The simulated world (testing/world) has its own definition.
 [[nodiscard]] std::shared_ptr<connection> make_connection(const strand_type& strand,
                                                           std::shared_ptr<void> owner,
                                                           connection::observer& told,

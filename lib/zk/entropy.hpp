@@ -1,4 +1,4 @@
-// The one source of chance of the library. The simulated world (test/world) has its own definition.
+// The one source of chance of the library. The simulated world (testing/world) has its own definition.
 #pragma once
 
 #include <cstddef>

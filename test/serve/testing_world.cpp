@@ -226,6 +226,7 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused)
     BOOST_CHECK_THROW(static_cast<void>(s.w.holds("first")), std::invalid_argument);
     BOOST_CHECK_THROW(s.w.start_rival("rival", "locks", 1s), std::invalid_argument);
     BOOST_CHECK_THROW((colock::testing::world{1, {.servers = 0}}), std::invalid_argument);
+    BOOST_CHECK_THROW((colock::testing::world{1, {.tick = 1ms}}), std::invalid_argument);
     asio::io_context context;
     const client_options options{.hosts = s.w.hosts()};
     BOOST_CHECK_THROW(client(context, options), std::logic_error); // outside the processes

@@ -183,6 +183,9 @@ void network::reset(const machine& a, const machine& b)
 {
     std::vector<std::shared_ptr<tcp>> between_them;
     for (const auto* m : {&a, &b}) {
+        if (m->number() >= hosts_.size()) {
+            continue; // it has never had a connection
+        }
         for (const auto& [number, s] : hosts_[m->number()].streams) {
             const auto& other = &s->there() == &a || &s->there() == &b;
             if (other && std::ranges::find(between_them, s->tcp_) == between_them.end()) {

@@ -32,6 +32,9 @@ ensemble_options options_of(const world_options& o)
     if (o.servers == 0) {
         throw std::invalid_argument{"a world has at least one server"};
     }
+    if (o.tick < std::chrono::milliseconds{2}) { // servers act each half a tick
+        throw std::invalid_argument{"a tick of a world is 2 ms at least"};
+    }
     made.servers = o.servers;
     made.tick = o.tick;
     made.least_session = o.least_session;

@@ -26,7 +26,7 @@ namespace colock::testing {
 /// How a `world` begins.
 struct world_options {
     std::size_t servers = 3;              ///< They are called "server 1", "server 2", "server 3".
-    std::chrono::milliseconds tick{2000}; ///< `tickTime` of the servers.
+    std::chrono::milliseconds tick{2000}; ///< `tickTime` of the servers, at least 2 ms.
     /// How long sessions last: what clients ask for, within these limits. Zero: two ticks, and twenty.
     std::chrono::milliseconds least_session{0};
     std::chrono::milliseconds most_session{0}; ///< The other limit.
