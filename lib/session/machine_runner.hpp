@@ -19,8 +19,8 @@ public:
     // Where an input appends its commands, before run().
     [[nodiscard]] commands& decided() noexcept
     {
-        if (decided_.capacity() == 0) {
-            decided_.swap(spare_);
+        if (decided_.capacity() == 0 && !thread_ends_) {
+            decided_.swap(spare_.memory);
         }
         return decided_;
     }
@@ -55,8 +55,8 @@ public:
             decided_.erase(decided_.begin(), decided_.begin() + static_cast<std::ptrdiff_t>(done));
         }
         running_ = false;
-        if (decided_.empty()) {
-            decided_.swap(spare_);
+        if (decided_.empty() && !thread_ends_) {
+            decided_.swap(spare_.memory);
             decided_ = commands{}; // without its memory
         }
         return true;
@@ -71,8 +71,19 @@ public:
     void forget() { decided_.clear(); }
 
 private:
+    struct spare {
+        spare() = default;
+        spare(const spare&) = delete;
+        spare& operator=(const spare&) = delete;
+        ~spare() { thread_ends_ = true; }
+
+        commands memory;
+    };
+
+    // Trivially destructible: a static client ends after the main thread's other objects.
+    inline static thread_local constinit bool thread_ends_ = false;
     // Most machines have nothing to do at a time: their commands use the same memory one after the other.
-    inline static thread_local commands spare_;
+    inline static thread_local spare spare_;
 
     commands decided_;
     bool running_ = false;
