@@ -155,7 +155,9 @@ bool speaks_sasl() noexcept
 
 std::shared_ptr<sasl_mechanism> make_sasl_mechanism(sasl_terms terms)
 {
-    return std::make_shared<cyrus_mechanism>(std::move(terms));
+    auto made = std::make_shared<cyrus_mechanism>(std::move(terms));
+    wipe(terms.secret); // NOLINT(bugprone-use-after-move): a short one stays in the string
+    return made;
 }
 
 } // namespace colock::zk

@@ -140,6 +140,7 @@ private:
             exchange_.fail("the server speaks before it is asked");
         } else {
             exchange_.take({bytes, came.count});
+            ::explicit_bzero(bytes, came.count); // there may be the session's password
             if (exchange_.now() == stage::thinking) {
                 think();
             }
