@@ -194,6 +194,9 @@ private:
                 told_.channel_ended();
                 return;
             }
+            if ((m.msg_flags & MSG_TRUNC) != 0) {
+                give_up("a message is too large");
+            }
             if (const auto* c = CMSG_FIRSTHDR(&m); c != nullptr && c->cmsg_type == SCM_RIGHTS &&
                                                    c->cmsg_len == CMSG_LEN(sizeof file)) {
                 std::memcpy(&file, CMSG_DATA(c), sizeof file);
