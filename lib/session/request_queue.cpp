@@ -164,6 +164,9 @@ void request_queue::repeat(request_ptr r)
 
 void request_queue::send_resting()
 {
+    if (holding_) {
+        return; // they go to the next connection
+    }
     const batch together{*this};
     rest_timer_.stop();
     lists_.take_each({place::resting}, [this](request_ptr r) { send(std::move(r)); });

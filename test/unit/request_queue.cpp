@@ -168,6 +168,19 @@ BOOST_AUTO_TEST_CASE(what_was_not_sent_keeps_its_order_for_the_next_connection)
     BOOST_TEST(connection->sent == (strings{"/a", "/b", "/d"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(what_a_busy_server_refuses_is_not_repeated_on_a_connection_that_is_left)
+{
+    connect();
+    submit("/a", on_loss::repeat);
+    queue.hold();
+    answer(zookeeper_errc::throttled_op);
+    BOOST_TEST(connection->unanswered.empty());
+    lose();
+    connect();
+    BOOST_TEST(connection->sent == strings{"/a"}, boost::test_tools::per_element());
+    BOOST_TEST(answered.empty());
+}
+
 BOOST_AUTO_TEST_CASE(one_that_is_abandoned_is_answered_once)
 {
     connect();
