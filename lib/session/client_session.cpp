@@ -30,29 +30,6 @@ session::instant now()
     return {std::chrono::steady_clock::now().time_since_epoch(), boot_clock::now()};
 }
 
-void answer(std::list<operation_ptr<error_code>> all, const error_code& ec, const std::string& why)
-{
-    for (auto& op : all) {
-        op->explain(ec, why);
-        op.complete(ec);
-    }
-}
-
-// Lets a cancellation of any type take that caller out of the list. Then `left` is called.
-template <class Left>
-void let_cancel(std::list<operation_ptr<error_code>>& all,
-                std::list<operation_ptr<error_code>>::iterator at, Left left)
-{
-    if (const auto& link = at->cancellation()) {
-        link->bind([&all, at, left](asio::cancellation_type) {
-            auto cancelled = std::move(*at);
-            all.erase(at);
-            cancelled.complete(asio::error::operation_aborted);
-            left();
-        });
-    }
-}
-
 } // namespace
 
 client_session::client_session(client_basics& basics, request_queue& requests, listeners& told,
@@ -111,9 +88,7 @@ void client_session::carry_out(const session::command& c)
     case kind::closing: take_leave_of_users(c.error); break;
     case kind::closed: closed(c.error); break;
     case kind::answer: answer_callers(c.error); break;
-    case kind::hosts_in_use:
-        answer(std::exchange(changing_hosts_, {}), c.error, basics_.log.last_error());
-        break;
+    case kind::hosts_in_use: changing_hosts_.complete_all(c.error, basics_.log.last_error()); break;
     case kind::note: basics_.log.note_error(c.text); break;
     case kind::log_info: basics_.log.write(log_level::info, c.text); break;
     case kind::log_warning: basics_.log.write(log_level::warning, c.text); break;
@@ -153,7 +128,7 @@ void client_session::connect(operation_ptr<error_code> op)
         }
         link_.read_hosts();
     }
-    let_cancel(connecting_, connecting_.insert(connecting_.end(), std::move(op)), [this] {
+    connecting_.add(std::move(op), [this] {
         if (connecting_.empty()) {
             decide([](auto& r, auto& out) { r.nobody_waits(out); });
         }
@@ -165,8 +140,8 @@ void client_session::connect(operation_ptr<error_code> op)
 
 void client_session::answer_callers(const error_code& ec)
 {
-    answer(std::exchange(connecting_, {}), ec,
-           ec == errc::client_closed ? ec.message() : basics_.log.last_error());
+    connecting_.complete_all(ec,
+                             ec == errc::client_closed ? ec.message() : basics_.log.last_error());
 }
 
 void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)
@@ -181,8 +156,7 @@ void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)
     basics_.options.hosts = hosts;
     link_.read_hosts();
     tell_guard();
-    let_cancel(changing_hosts_, changing_hosts_.insert(changing_hosts_.end(), std::move(op)),
-               [] {});
+    changing_hosts_.add(std::move(op));
     decide([&](auto& r, auto& out) { r.hosts_changed(std::move(hosts), out); });
 }
 
@@ -465,10 +439,10 @@ void client_session::give_up(const error_code& ec)
     stop_timers();
     basics_.session.set(connection_state::idle);
     requests_.fail_waiting(ec);
-    answer(std::exchange(changing_hosts_, {}), ec, why);
+    changing_hosts_.complete_all(ec, why);
     tell([&ec](session_listener& l) { l.given_up(ec); });
     reminders_.end(); // after those who fail the waiters
-    answer(std::move(callers), ec, why);
+    callers.complete_all(ec, why);
 }
 
 // ---- closing
@@ -480,12 +454,8 @@ void client_session::release()
     if (basics_.session.get() == connection_state::closed) {
         return;
     }
-    for (auto& op : std::exchange(closing_, {})) {
-        op.complete(aborted);
-    }
-    if (!machine_.is_closing()) {
-        begin_close(aborted);
-    }
+    closing_.complete_all(aborted);
+    begin_close(aborted);
     // The answers of those that were sent are awaited, so that the session can be ended properly.
     requests_.abandon_sent(aborted);
 }
@@ -496,18 +466,18 @@ void client_session::close(operation_ptr<error_code> op)
         op.complete({});
         return;
     }
-    const auto at = closing_.insert(closing_.end(), std::move(op));
-    if (!machine_.is_closing()) {
-        begin_close(errc::client_closed);
-    }
-    if (basics_.session.get() == connection_state::closed) {
-        return;
-    }
-    let_cancel(closing_, at, [this] { decide([](auto& r, auto& out) { r.abandon_close(out); }); });
+    closing_.add(std::move(op), [this] {
+        begin_close(errc::client_closed); // else it was cancelled before it could begin
+        decide([](auto& r, auto& out) { r.abandon_close(out); });
+    });
+    begin_close(errc::client_closed);
 }
 
 void client_session::begin_close(const error_code& why)
 {
+    if (machine_.is_closing()) {
+        return;
+    }
     const auto alive = basics_.strand.client().lock();
     requests_.close();
     decide([&why](auto& r, auto& out) { r.close(why, out); });
@@ -525,7 +495,7 @@ void client_session::take_leave_of_users(const error_code& why)
 {
     stop_timers();
     answer_callers(why);
-    answer(std::exchange(changing_hosts_, {}), why, why.message());
+    changing_hosts_.complete_all(why, why.message());
     requests_.fail_waiting(why);
     // The connection lives on for a while and may bring events, which nobody is to hear any more: the
     // listeners drop their watches without a word.
@@ -554,7 +524,7 @@ void client_session::closed(const error_code& ec)
     stop_timers();
     basics_.log.write(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
     basics_.session.set(connection_state::closed);
-    answer(std::exchange(closing_, {}), ec, ec.message());
+    closing_.complete_all(ec, ec.message());
 }
 
 void client_session::drop() noexcept
@@ -566,14 +536,14 @@ void client_session::drop() noexcept
 
 void client_session::discard() noexcept
 {
-    const auto connecting = std::move(connecting_);
-    const auto closing = std::move(closing_);
-    const auto changing = std::move(changing_hosts_);
     guard_.session_left();
     guard_.discard();
     credentials_.discard();
     attempt_timer_.discard();
     deadline_timer_.discard();
+    connecting_.discard();
+    closing_.discard();
+    changing_hosts_.discard();
 }
 
 } // namespace colock::detail

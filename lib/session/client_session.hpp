@@ -13,11 +13,11 @@
 #include "session/reconnect.hpp"
 #include "session/request_queue.hpp"
 #include "session/session_link.hpp"
+#include "session/waiting_list.hpp"
 #include "zk/connection.hpp"
 #include "zk/watch_registry.hpp"
 
 #include <chrono>
-#include <list>
 #include <memory>
 #include <string>
 
@@ -105,9 +105,9 @@ private:
     machine_runner<protocol::session::command> runner_;
     client_timer attempt_timer_{basics_.strand};  // a pause, or the limit of an attempt
     client_timer deadline_timer_{basics_.strand}; // of connect or close
-    std::list<operation_ptr<error_code>> connecting_;
-    std::list<operation_ptr<error_code>> closing_;
-    std::list<operation_ptr<error_code>> changing_hosts_;
+    waiting_list<> connecting_;
+    waiting_list<> closing_;
+    waiting_list<> changing_hosts_;
 };
 
 } // namespace colock::detail

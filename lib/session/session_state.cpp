@@ -28,16 +28,8 @@ void session_state::assign(const zk::session_identity& identity, std::chrono::mi
 
 void session_state::set(connection_state state)
 {
-    if (state_.exchange(state) == state) {
-        return;
-    }
-    for (auto at = waiters_.begin(); at != waiters_.end();) {
-        const auto here = at++;
-        if (here->seen != state) {
-            auto op = std::move(here->op);
-            waiters_.erase(here);
-            op.complete({}, state);
-        }
+    if (state_.exchange(state) != state) {
+        waiters_.complete_all({}, state);
     }
 }
 
@@ -52,26 +44,8 @@ void session_state::wait_change(connection_state seen,
         op.complete(errc::client_closed, seen); // there is no way out of it
         return;
     }
-    const auto at = waiters_.insert(waiters_.end(), {seen, std::move(op)});
-    if (const auto& link = at->op.cancellation()) {
-        link->bind([this, at](asio::cancellation_type) {
-            auto cancelled = std::move(at->op);
-            waiters_.erase(at);
-            cancelled.complete(asio::error::operation_aborted, state_);
-        });
-    }
-}
-
-void session_state::abort_waits()
-{
-    for (auto& each : std::exchange(waiters_, {})) {
-        each.op.complete(asio::error::operation_aborted, state_);
-    }
-}
-
-void session_state::discard() noexcept
-{
-    const auto discarded = std::exchange(waiters_, {});
+    waiters_.add(
+        std::move(op), [] {}, seen);
 }
 
 } // namespace colock::detail

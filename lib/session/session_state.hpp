@@ -5,12 +5,12 @@
 #include <colock/detail/operation.hpp>
 #include <colock/error.hpp>
 
+#include "session/waiting_list.hpp"
 #include "zk/call.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <list>
 #include <mutex>
 #include <string>
 
@@ -44,24 +44,19 @@ public:
 
     void set(connection_state state);
     void wait_change(connection_state seen, operation_ptr<error_code, connection_state> op);
-    void abort_waits();
+    void abort_waits() { waiters_.complete_all(asio::error::operation_aborted, state_); }
     // Destroys those that wait, without a word.
-    void discard() noexcept;
+    void discard() noexcept { waiters_.discard(); }
 
 private:
-    struct waiter {
-        connection_state seen;
-        operation_ptr<error_code, connection_state> op;
-    };
-
     std::atomic<connection_state> state_{connection_state::idle};
     std::atomic<std::int64_t> id_{0};
     std::atomic<std::int64_t> timeout_{0};
     std::atomic<std::uint64_t> connection_id_{0};
     std::uint64_t connections_ = 0;
     mutable std::mutex mutex_;
-    zk::session_identity identity_; // changed on the strand, and under the mutex
-    std::list<waiter> waiters_;
+    zk::session_identity identity_;          // changed on the strand, and under the mutex
+    waiting_list<connection_state> waiters_; // all of them have seen the present state
 };
 
 } // namespace colock::detail

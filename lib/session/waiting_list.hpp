@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <list>
+#include <string>
 #include <utility>
 
 namespace colock::detail {
@@ -18,10 +19,18 @@ class waiting_list {
 public:
     void add(operation_ptr<error_code, Results...> op)
     {
+        add(
+            std::move(op), [] {}, Results{}...);
+    }
+    // One that is cancelled has the results `aborted`. Then `left` is called.
+    template <class Left>
+    void add(operation_ptr<error_code, Results...> op, Left left, Results... aborted)
+    {
         const auto at = waiting_.insert(waiting_.end(), std::move(op));
         if (const auto& link = at->cancellation()) {
-            link->bind([this, at](asio::cancellation_type) {
-                take(at).complete(asio::error::operation_aborted, Results{}...);
+            link->bind([this, at, left, aborted...](asio::cancellation_type) {
+                take(at).complete(asio::error::operation_aborted, aborted...);
+                left();
             });
         }
     }
@@ -33,6 +42,16 @@ public:
         for (auto& op : std::exchange(waiting_, {})) {
             op.complete(ec, results...);
         }
+    }
+
+    // `why`: the error in words.
+    void complete_all(const error_code& ec,
+                      const std::string& why) requires(sizeof...(Results) == 0)
+    {
+        for (const auto& op : waiting_) {
+            op->explain(ec, why);
+        }
+        complete_all(ec);
     }
 
     // Those that were given this tag before they were added.
