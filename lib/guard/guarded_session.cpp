@@ -1,6 +1,6 @@
 #include "guard/guarded_session.hpp"
 
-#include "guard/fields.hpp"
+#include "zk/frame_fields.hpp"
 #include "zk/secret.hpp"
 
 #include <algorithm>
@@ -9,8 +9,10 @@ namespace colock::guard {
 
 namespace {
 
-// Of what is said, not of colock: to be changed with encode(). Numbers are in the machine's own order.
-constexpr std::string_view version = "colock session guard 1";
+using zk::append;
+
+// Of what is said, not of colock: to be changed with encode().
+constexpr std::string_view version = "colock session guard 2";
 
 } // namespace
 
@@ -44,57 +46,56 @@ std::string encode(const guarded_session& s)
     }
     std::string message;
     message.reserve(size); // one that grows would leave copies of secrets
-    field_writer to{message};
-    to.add(version);
-    to.add(s.client);
-    to.add(s.identity.id);
-    to.add(std::string_view{s.identity.password.data(), s.identity.password.size()});
-    to.add(std::int64_t{s.timeout.count()});
-    to.add(s.hosts);
-    to.add(s.chroot);
-    to.add(std::uint64_t{s.credentials.size()});
+    append(message, version);
+    append(message, s.client);
+    append(message, s.identity.id);
+    append(message, std::string_view{s.identity.password.data(), s.identity.password.size()});
+    append(message, std::int64_t{s.timeout.count()});
+    append(message, s.hosts);
+    append(message, s.chroot);
+    append(message, std::uint64_t{s.credentials.size()});
     for (const auto& each : s.credentials) {
-        to.add(each.scheme);
-        to.add(each.secret);
+        append(message, each.scheme);
+        append(message, each.secret);
     }
-    to.add(s.last);
-    to.add(s.tls);
-    to.add(s.tls_server_name);
-    to.add(static_cast<int>(s.tls_verify));
+    append(message, s.last);
+    append(message, s.tls);
+    append(message, s.tls_server_name);
+    append(message, static_cast<std::int32_t>(s.tls_verify));
     return message;
 }
 
 std::optional<guarded_session> decode(std::string_view message)
 {
-    field_reader from{message};
-    if (from.text() != version) {
+    zk::frame_fields from{message};
+    if (from.counted() != version) {
         return std::nullopt;
     }
     std::optional<guarded_session> s{std::in_place};
-    s->client = from.number<std::uint64_t>();
-    s->identity.id = from.number<std::int64_t>();
-    const auto password = from.text();
+    s->client = static_cast<std::uint64_t>(from.longer());
+    s->identity.id = from.longer();
+    const auto password = from.counted();
     if (password.size() != s->identity.password.size()) {
         return std::nullopt;
     }
     std::ranges::copy(password, s->identity.password.begin());
-    s->timeout = std::chrono::milliseconds{from.number<std::int64_t>()};
-    s->hosts = from.text();
-    s->chroot = from.text();
-    const auto credentials = from.number<std::uint64_t>();
+    s->timeout = std::chrono::milliseconds{from.longer()};
+    s->hosts = from.counted();
+    s->chroot = from.counted();
+    const auto credentials = static_cast<std::uint64_t>(from.longer());
     if (credentials > message.size()) {
         return std::nullopt;
     }
     s->credentials.resize(credentials); // a vector that grows would leave copies of secrets
     for (auto& each : s->credentials) {
-        each.scheme = from.text();
-        each.secret = from.text();
+        each.scheme = from.counted();
+        each.secret = from.counted();
     }
-    s->last = from.number<bool>();
-    s->tls = from.number<bool>();
-    s->tls_server_name = from.text();
-    s->tls_verify = static_cast<tls_verification>(from.number<int>());
-    return from.is_at_end() ? std::move(s) : std::nullopt;
+    s->last = from.boolean();
+    s->tls = from.boolean();
+    s->tls_server_name = from.counted();
+    s->tls_verify = static_cast<tls_verification>(from.integer());
+    return !from.cut() && from.left() == 0 ? std::move(s) : std::nullopt;
 }
 
 } // namespace colock::guard

@@ -1,6 +1,6 @@
 #include "guard/tls_material.hpp"
 
-#include "guard/fields.hpp"
+#include "zk/frame_fields.hpp"
 #include "zk/freed_by.hpp"
 
 #include <boost/asio/ssl/context.hpp>
@@ -16,6 +16,7 @@ namespace asio = boost::asio;
 
 namespace {
 
+using zk::append;
 using zk::freed_by;
 using bio_ptr = std::unique_ptr<BIO, freed_by<&BIO_free_all>>;
 using certificate_ptr = std::unique_ptr<X509, freed_by<&X509_free>>;
@@ -93,37 +94,36 @@ tls_material material_of(asio::ssl::context& of)
     X509_STORE_unlock(store);
     m.text.reserve(4096 + written(chain).size() + written(secret).size() +
                    written(authorities).size()); // one that grows would leave copies of the key
-    field_writer to{m.text};
-    to.add(static_cast<int>(SSL_CTX_get_min_proto_version(context)));
-    to.add(static_cast<int>(SSL_CTX_get_max_proto_version(context)));
-    to.add(std::uint64_t{SSL_CTX_get_options(context)});
-    to.add(int{SSL_CTX_get_security_level(context)});
-    to.add(ciphers_of(context, false));
-    to.add(ciphers_of(context, true));
-    to.add(std::uint64_t{X509_VERIFY_PARAM_get_flags(SSL_CTX_get0_param(context))});
-    to.add(written(chain));
-    to.add(written(secret));
-    to.add(written(authorities));
+    append(m.text, static_cast<std::int32_t>(SSL_CTX_get_min_proto_version(context)));
+    append(m.text, static_cast<std::int32_t>(SSL_CTX_get_max_proto_version(context)));
+    append(m.text, std::uint64_t{SSL_CTX_get_options(context)});
+    append(m.text, std::int32_t{SSL_CTX_get_security_level(context)});
+    append(m.text, ciphers_of(context, false));
+    append(m.text, ciphers_of(context, true));
+    append(m.text, std::uint64_t{X509_VERIFY_PARAM_get_flags(SSL_CTX_get0_param(context))});
+    append(m.text, written(chain));
+    append(m.text, written(secret));
+    append(m.text, written(authorities));
     return m;
 }
 
 std::shared_ptr<asio::ssl::context> context_of_material(const std::string& text)
 {
-    field_reader from{text};
+    zk::frame_fields from{text};
     auto made = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
     SSL_CTX* const context = made->native_handle();
-    SSL_CTX_set_min_proto_version(context, from.number<int>());
-    SSL_CTX_set_max_proto_version(context, from.number<int>());
-    SSL_CTX_set_options(context, from.number<std::uint64_t>());
-    SSL_CTX_set_security_level(context, from.number<int>());
-    SSL_CTX_set_cipher_list(context, std::string{from.text()}.c_str());
-    SSL_CTX_set_ciphersuites(context, std::string{from.text()}.c_str());
+    SSL_CTX_set_min_proto_version(context, from.integer());
+    SSL_CTX_set_max_proto_version(context, from.integer());
+    SSL_CTX_set_options(context, static_cast<std::uint64_t>(from.longer()));
+    SSL_CTX_set_security_level(context, from.integer());
+    SSL_CTX_set_cipher_list(context, std::string{from.counted()}.c_str());
+    SSL_CTX_set_ciphersuites(context, std::string{from.counted()}.c_str());
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context),
-                                static_cast<unsigned long>(from.number<std::uint64_t>()));
-    const auto chain = from.text();
-    const auto secret = from.text();
-    const auto authorities = from.text();
-    if (!from.is_at_end()) {
+                                static_cast<unsigned long>(from.longer()));
+    const auto chain = from.counted();
+    const auto secret = from.counted();
+    const auto authorities = from.counted();
+    if (from.cut() || from.left() != 0) {
         return nullptr;
     }
     if (!chain.empty()) {

@@ -1,15 +1,31 @@
-// The bytes of ZooKeeper's frames.
+// The bytes of ZooKeeper's frames, and of messages to the session guard.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace colock::zk {
 
 inline constexpr std::size_t length_size = 4;         // before each frame
 inline constexpr std::size_t header_size = 4 + 8 + 4; // of a reply: xid, zxid, error
 inline constexpr std::size_t password_size = 16;      // of a session
+
+template <class Integer>
+    requires std::is_integral_v<Integer>
+void append(std::string& to, Integer number)
+{
+    for (std::size_t left = sizeof number; left-- != 0;) {
+        to += static_cast<char>(static_cast<std::uint64_t>(number) >> 8 * left & 0xff);
+    }
+}
+inline void append(std::string& to, std::string_view counted)
+{
+    append(to, static_cast<std::int32_t>(counted.size()));
+    to += counted;
+}
 
 // Reads the fields of a frame in their order. What is not there any more reads as nothing, and leaves the reader cut.
 class frame_fields {

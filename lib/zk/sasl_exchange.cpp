@@ -21,14 +21,6 @@ std::int32_t length_of(std::string_view frame) noexcept
     return frame_fields{frame}.integer();
 }
 
-void append(std::string& to, std::int32_t number)
-{
-    const auto bits = static_cast<std::uint32_t>(number);
-    for (const int shift : {24, 16, 8, 0}) {
-        to += static_cast<char>(bits >> shift & 0xff);
-    }
-}
-
 } // namespace
 
 std::size_t sasl_exchange::wanted() const noexcept
@@ -129,8 +121,7 @@ void sasl_exchange::say(std::string_view token)
     append(out_, static_cast<std::int32_t>(4 + 4 + length_size + token.size()));
     append(out_, ++rounds_);
     append(out_, sasl_request);
-    append(out_, static_cast<std::int32_t>(token.size()));
-    out_ += token;
+    append(out_, token);
 }
 
 void sasl_exchange::fail(std::string why, bool refused)
