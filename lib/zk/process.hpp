@@ -11,16 +11,21 @@ namespace colock::zk {
 // The process that has made this. Any thread.
 class owning_process {
 public:
-    owning_process() noexcept;
+    owning_process() noexcept : number_{forks_} {}
 
     // Whether this process is another one: a child that was forked later, or a child of such a child. One read of memory.
     [[nodiscard]] bool is_another() const noexcept
     {
-        return number_here_->load(std::memory_order_relaxed) != number_;
+        return forks_.load(std::memory_order_relaxed) != number_;
     }
 
+    // In the child.
+    static void forked() noexcept { ++forks_; }
+
 private:
-    const std::atomic<std::uint64_t>* number_here_; // of the process that reads it
+    // Grows from parent to child: so no process has the number of an ancestor.
+    static std::atomic<std::uint64_t> forks_;
+
     std::uint64_t number_;
 };
 
