@@ -1,7 +1,6 @@
 #include "session/old_connections.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 namespace colock::protocol::session {
 
@@ -98,17 +97,6 @@ const old_connections::lost_connection* old_connections::passes_on(const std::st
 {
     const auto at = std::ranges::find(lost_, where, &lost_connection::where);
     return at != lost_.end() && now.awake < at->passed_on_until ? &*at : nullptr;
-}
-
-std::ostream& operator<<(std::ostream& text, const old_connections& c)
-{
-    for (const auto& each : c.lost_) {
-        text << each.where << each.passed_on_until.count() << ' ';
-    }
-    if (c.may_return_) {
-        text << c.may_return_->where << c.may_return_->passed_on_until.count() << ' ';
-    }
-    return text << c.latest_ << c.latest_at_.count();
 }
 
 } // namespace colock::protocol::session

@@ -51,6 +51,7 @@ public:
     // Where to try to get a new session.
     [[nodiscard]] pass begin(const std::vector<address>& all) const;
 
+    // Tests tell states apart by it.
     friend std::ostream& operator<<(std::ostream& text, const old_connections& c);
 
 private:

@@ -1,7 +1,6 @@
 // The calls of a client's user, and the end of a session.
 #include "session/reconnect.hpp"
 
-#include <ostream>
 #include <utility>
 
 namespace colock::protocol::session {
@@ -178,36 +177,6 @@ void reconnect::give_up(const error_code& ec, commands& out)
     place_ = place::listed;
     stage_ = idle{};
     out.push_back({.type = kind::given_up, .error = ec});
-}
-
-std::ostream& operator<<(std::ostream& text, const reconnect& r)
-{
-    const auto print = [&](const pass& p) {
-        text << p.size;
-        for (const auto& each : p.untried) {
-            text << each << ',';
-        }
-    };
-    text << r.stage_.index() << ' ';
-    if (const auto* at = std::get_if<reconnect::looking_up>(&r.stage_)) {
-        text << at->paused;
-    } else if (const auto* pausing_at = std::get_if<reconnect::pausing>(&r.stage_)) {
-        print(pausing_at->rest);
-    } else if (const auto* attempt = std::get_if<reconnect::attempting>(&r.stage_)) {
-        print(attempt->rest);
-        text << attempt->where;
-    } else if (const auto* trial = std::get_if<reconnect::trying_options>(&r.stage_)) {
-        print(trial->rest);
-        text << trial->where << trial->resumed;
-    } else if (const auto* connected = std::get_if<reconnect::online>(&r.stage_)) {
-        text << connected->where << connected->writable << connected->distrusted
-             << connected->leaving;
-    } else if (const auto* end = std::get_if<reconnect::ending>(&r.stage_)) {
-        text << end->from.where << end->from.writable << end->from.distrusted << end->sent;
-    }
-    return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
-                << r.accepted_ << static_cast<int>(r.place_) << ' ' << r.unanswered_
-                << r.last_failure_.error << ' ' << r.old_;
 }
 
 } // namespace colock::protocol::session

@@ -96,6 +96,7 @@ public:
     // The smallest that was granted in this session.
     [[nodiscard]] std::chrono::milliseconds session_timeout() const noexcept { return timeout_; }
 
+    // Tests tell states apart by it.
     friend std::ostream& operator<<(std::ostream& text, const reconnect& r);
 
 private:

@@ -2,6 +2,51 @@
 #include "explore.hpp"
 #include "session_events.hpp"
 
+namespace colock::protocol::session {
+
+std::ostream& operator<<(std::ostream& text, const old_connections& c)
+{
+    for (const auto& each : c.lost_) {
+        text << each.where << each.passed_on_until.count() << ' ';
+    }
+    if (c.may_return_) {
+        text << c.may_return_->where << c.may_return_->passed_on_until.count() << ' ';
+    }
+    return text << c.latest_ << c.latest_at_.count();
+}
+
+std::ostream& operator<<(std::ostream& text, const reconnect& r)
+{
+    const auto print = [&](const pass& p) {
+        text << p.size;
+        for (const auto& each : p.untried) {
+            text << each << ',';
+        }
+    };
+    text << r.stage_.index() << ' ';
+    if (const auto* at = std::get_if<reconnect::looking_up>(&r.stage_)) {
+        text << at->paused;
+    } else if (const auto* pausing_at = std::get_if<reconnect::pausing>(&r.stage_)) {
+        print(pausing_at->rest);
+    } else if (const auto* attempt = std::get_if<reconnect::attempting>(&r.stage_)) {
+        print(attempt->rest);
+        text << attempt->where;
+    } else if (const auto* trial = std::get_if<reconnect::trying_options>(&r.stage_)) {
+        print(trial->rest);
+        text << trial->where << trial->resumed;
+    } else if (const auto* connected = std::get_if<reconnect::online>(&r.stage_)) {
+        text << connected->where << connected->writable << connected->distrusted
+             << connected->leaving;
+    } else if (const auto* end = std::get_if<reconnect::ending>(&r.stage_)) {
+        text << end->from.where << end->from.writable << end->from.distrusted << end->sent;
+    }
+    return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
+                << r.accepted_ << static_cast<int>(r.place_) << ' ' << r.unanswered_
+                << r.last_failure_.error << ' ' << r.old_;
+}
+
+} // namespace colock::protocol::session
+
 namespace colock::model::session {
 
 void world::write(std::string& to) const
