@@ -4,6 +4,7 @@
 #include "zk/secret.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace colock::guard {
 
@@ -20,21 +21,6 @@ guarded_session::~guarded_session()
 {
     zk::wipe(identity);
     zk::wipe(credentials);
-}
-
-guarded_session& guarded_session::operator=(guarded_session&& other) noexcept
-{
-    std::swap(client, other.client);
-    std::swap(identity, other.identity);
-    std::swap(timeout, other.timeout);
-    hosts.swap(other.hosts);
-    chroot.swap(other.chroot);
-    credentials.swap(other.credentials);
-    std::swap(last, other.last);
-    std::swap(tls, other.tls);
-    tls_server_name.swap(other.tls_server_name);
-    std::swap(tls_verify, other.tls_verify);
-    return *this; // what was here is overwritten with `other`
 }
 
 std::string encode(const guarded_session& s)

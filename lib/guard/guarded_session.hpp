@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace colock::guard {
@@ -28,8 +27,9 @@ struct guarded_session {
     tls_verification tls_verify = tls_verification::full;
 
     guarded_session() = default;
-    guarded_session(guarded_session&& other) noexcept { *this = std::move(other); }
-    guarded_session& operator=(guarded_session&& other) noexcept;
+    guarded_session(guarded_session&& other) = default;
+    // It would free secrets as they are.
+    guarded_session& operator=(guarded_session&& other) = delete;
     ~guarded_session(); // overwrites what is secret
 };
 

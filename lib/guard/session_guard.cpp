@@ -36,8 +36,10 @@ bool session_guard::told(std::string_view message, std::string& tls_material)
     } else {
         said->last ? rules_.has_left_session(client, said->timeout, now())
                    : rules_.has_session(client, said->timeout);
-        auto& [session, tls] = sessions_[client];
-        session = std::move(*said);
+        sessions_.erase(client);
+        auto& [session, tls] =
+            sessions_.emplace(client, std::pair{std::move(*said), guard::tls_material{}})
+                .first->second;
         tls.text.swap(tls_material);
     }
     zk::wipe(tls_material);
