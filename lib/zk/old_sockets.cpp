@@ -20,14 +20,7 @@ constexpr std::size_t most_sockets = 64;
 
 void old_sockets::add(const std::string& address, std::shared_ptr<old_socket> socket)
 {
-    forget_harmless();
-    std::erase_if(all_, [&](const entry& each) {
-        const bool same = each.address == address;
-        if (same) {
-            each.socket->close();
-        }
-        return same;
-    });
+    forget_harmless(address);
     if (all_.size() == most_sockets) {
         all_.front().socket->close();
         all_.erase(all_.begin());
@@ -49,11 +42,12 @@ void old_sockets::clear() noexcept
     }
 }
 
-void old_sockets::forget_harmless()
+void old_sockets::forget_harmless(std::string_view replaced)
 {
     const auto now = clock::now();
-    std::erase_if(all_, [now](const entry& each) {
-        const bool over = each.socket->is_over() || now - each.since > longest_wait;
+    std::erase_if(all_, [&](const entry& each) {
+        const bool over =
+            each.address == replaced || each.socket->is_over() || now - each.since > longest_wait;
         if (over) {
             each.socket->close();
         }

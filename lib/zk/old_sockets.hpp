@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace colock::zk {
@@ -58,7 +59,8 @@ private:
         std::shared_ptr<old_socket> socket;
     };
 
-    void forget_harmless();
+    // That of the address `replaced`, too.
+    void forget_harmless(std::string_view replaced = {});
 
     std::vector<entry> all_; // the oldest first; one for each address
 };
