@@ -139,12 +139,6 @@ fault fault_of(const credential& c, std::size_t max_request_size)
 
 namespace {
 
-bool has_ttl(create_mode mode) noexcept
-{
-    return mode == create_mode::persistent_with_ttl ||
-           mode == create_mode::persistent_sequential_with_ttl;
-}
-
 // `mode` is that of the node to be created, if any.
 fault fault_of_path(std::string_view path, std::optional<create_mode> mode, bool has_chroot)
 {
@@ -171,7 +165,7 @@ fault fault_of_content(const zk::call& c, bool has_chroot)
             return f;
         }
         constexpr milliseconds longest_ttl{0xff'ffff'ffff}; // as ZooKeeper has it
-        if (creates && has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
+        if (creates && zk::has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
             return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
                                               std::to_string(c.ttl.count()) +
                                               " ms; it must be positive, and below 34 years"};
@@ -185,7 +179,7 @@ fault fault_of_content(const zk::call& c, bool has_chroot)
             f.error) {
             return f;
         }
-        if (creates && (has_ttl(op.create.mode) || op.create.mode == create_mode::container)) {
+        if (creates && (zk::has_ttl(op.create.mode) || op.create.mode == create_mode::container)) {
             return {
                 errc::invalid_option,
                 "path \"" + op.path +

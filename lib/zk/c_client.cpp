@@ -240,8 +240,7 @@ int send_create(zhandle_t* zh, const call& c, const void* data)
     const borrowed_acl acl{c.acl};
     const int length = static_cast<int>(c.data.size());
     const int mode = static_cast<int>(c.mode);
-    if (c.mode == create_mode::persistent_with_ttl ||
-        c.mode == create_mode::persistent_sequential_with_ttl) {
+    if (has_ttl(c.mode)) {
         return zoo_acreate2_ttl(zh, c.path.c_str(), c.data.data(), length, acl.get(), mode,
                                 c.ttl.count(), &on_create, data);
     }

@@ -50,6 +50,11 @@ template <class To, class T, class Allocator>
            mode == create_mode::ephemeral_sequential ||
            mode == create_mode::persistent_sequential_with_ttl;
 }
+[[nodiscard]] constexpr bool has_ttl(create_mode mode) noexcept
+{
+    return mode == create_mode::persistent_with_ttl ||
+           mode == create_mode::persistent_sequential_with_ttl;
+}
 
 // A request, as data. `path` has been validated.
 struct call {

@@ -50,11 +50,9 @@ std::size_t request_size(const call& c, std::size_t chroot) noexcept
 {
     const auto size = request_header + path_size(c.path, chroot);
     switch (c.op) {
-    case opcode::create: {
-        const bool with_ttl = c.mode == create_mode::persistent_with_ttl ||
-                              c.mode == create_mode::persistent_sequential_with_ttl;
-        return size + text_size(c.data) + acl_size(c.acl) + int_size + (with_ttl ? long_size : 0);
-    }
+    case opcode::create:
+        return size + text_size(c.data) + acl_size(c.acl) + int_size +
+               (has_ttl(c.mode) ? long_size : 0);
     case opcode::set: return size + text_size(c.data) + int_size;
     case opcode::remove:
     case opcode::forget_watches: return size + int_size;
