@@ -306,7 +306,6 @@ c_client::status c_client::state() const noexcept
     return state == ZOO_CONNECTED_STATE         ? status::connected
            : state == ZOO_CONNECTING_STATE      ? status::connecting
            : state == ZOO_ASSOCIATING_STATE     ? status::associating
-           : state == ZOO_READONLY_STATE        ? status::read_only
            : state == ZOO_EXPIRED_SESSION_STATE ? status::expired
            : state == ZOO_AUTH_FAILED_STATE     ? status::auth_failed
                                                 : status::not_connected;

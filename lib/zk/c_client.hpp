@@ -19,7 +19,6 @@ public:
         connecting,
         associating, // the handshake is under way
         connected,
-        read_only,
         not_connected, // not yet, or not any more
         expired,
         auth_failed

@@ -3,7 +3,6 @@
 #include "names/path_text.hpp"
 #include "zk/frame_fields.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <utility>

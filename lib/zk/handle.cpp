@@ -36,7 +36,6 @@ handle::status handle::state() const noexcept
     case c_client::status::associating: return status::connecting;
     case c_client::status::expired: return status::expired;
     case c_client::status::auth_failed: return status::auth_failed;
-    case c_client::status::read_only:
     case c_client::status::not_connected: break;
     }
     return started_ ? status::broken : status::connecting;
@@ -179,8 +178,7 @@ bool handle::send_close() noexcept
 bool handle::is_connected() const noexcept
 {
     const auto now = client_.state();
-    return now == c_client::status::connected || now == c_client::status::read_only ||
-           now == c_client::status::associating;
+    return now == c_client::status::connected || now == c_client::status::associating;
 }
 
 void handle::abort() noexcept
