@@ -11,7 +11,7 @@ namespace colock::zk {
 
 namespace {
 
-const std::string not_zookeepers = "an answer to the handshake that is not ZooKeeper's";
+constexpr const char* not_zookeepers = "an answer to the handshake that is not ZooKeeper's";
 constexpr const char* another_path = "another path than the request's";
 constexpr std::size_t stat_size = 8 * 4 + 4 * 3 + 8 + 4 * 2 + 8;
 
@@ -197,7 +197,8 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
         // The last byte says whether the session is read-only. Servers before 3.4 leave it out.
         constexpr std::int32_t expected = 4 + 4 + 8 + 4 + password_size + 1;
         if (length != expected && length != expected - 1) {
-            return refused(not_zookeepers + ": it has " + std::to_string(length) + " bytes");
+            return refused(std::string{not_zookeepers} + ": it has " + std::to_string(length) +
+                           " bytes");
         }
     } else if (length < static_cast<std::int32_t>(header_size) || length > largest_frame) {
         return refused("a frame of " + std::to_string(length) + " bytes");
