@@ -140,8 +140,8 @@ public:
     descriptors(asio::io_context& io, const std::string& directory, bool needs_consent)
         : module_{directory}, channel_{io, guard::inherited_channel},
           owner_{io, guard::inherited_owner}, load_{io, loaded_after},
-          told_{io.get_executor(), needs_consent, owner_lives,
-                [this](auto all) { module_.end(std::move(all)); }, [] { std::_Exit(0); }}
+          guard_{io.get_executor(), needs_consent, owner_lives,
+                 [this](auto all) { module_.end(std::move(all)); }, [] { std::_Exit(0); }}
     {
         // From then on no disk that hangs is in the way.
         load_.async_wait([this](const error_code&) { module_.load(); });
@@ -150,7 +150,7 @@ public:
             wait(*consent_, [this] { read_consent(); });
         }
         wait(channel_, [this] { read_channel(); });
-        wait(owner_, [this] { told_.owner_died(); });
+        wait(owner_, [this] { guard_.owner_died(); });
     }
 
 private:
@@ -191,7 +191,7 @@ private:
                 return;
             }
             if (count <= 0) {
-                told_.channel_ended();
+                guard_.channel_ended();
                 return;
             }
             if ((m.msg_flags & MSG_TRUNC) != 0) {
@@ -207,7 +207,7 @@ private:
                 material = content_of(file);
                 ::close(file);
             }
-            if (!told_.told({buffer, size}, material)) {
+            if (!guard_.told({buffer, size}, material)) {
                 give_up("it is of another version");
             }
             ::explicit_bzero(buffer, size);
@@ -217,7 +217,7 @@ private:
     void read_consent()
     {
         char word = 0;
-        told_.consented(::read(guard::inherited_consent, &word, 1) == 1);
+        guard_.consented(::read(guard::inherited_consent, &word, 1) == 1);
     }
 
     ending_module module_;
@@ -225,7 +225,7 @@ private:
     asio::posix::stream_descriptor owner_;
     std::optional<asio::posix::stream_descriptor> consent_;
     asio::steady_timer load_;
-    guard::session_guard told_;
+    guard::session_guard guard_;
 };
 
 // The owner is this user: no other one's secrets, and none that another one may end.

@@ -32,12 +32,12 @@ session::instant now()
 
 } // namespace
 
-client_session::client_session(client_basics& basics, request_queue& requests, listeners& told,
+client_session::client_session(client_basics& basics, request_queue& requests, listeners& listening,
                                liveness& alive, zk::watch_registry& watches, delayed_calls& later,
-                               reminders& reminded)
-    : basics_{basics}, requests_{requests}, listeners_{told}, liveness_{alive}, watches_{watches},
-      delayed_{later}, reminders_{reminded}, machine_{session_settings(basics.options),
-                                                      zk::random_seed()}
+                               reminders& reminding)
+    : basics_{basics}, requests_{requests},
+      listeners_{listening}, liveness_{alive}, watches_{watches}, delayed_{later},
+      reminders_{reminding}, machine_{session_settings(basics.options), zk::random_seed()}
 {
 }
 

@@ -26,8 +26,9 @@ namespace colock::detail {
 // On the strand.
 class client_session final : private zk::connection::observer, private zk::watch_receiver {
 public:
-    client_session(client_basics& basics, request_queue& requests, listeners& told, liveness& alive,
-                   zk::watch_registry& watches, delayed_calls& later, reminders& reminded);
+    client_session(client_basics& basics, request_queue& requests, listeners& listening,
+                   liveness& alive, zk::watch_registry& watches, delayed_calls& later,
+                   reminders& reminding);
 
     void connect(operation_ptr<error_code> op);
     void close(operation_ptr<error_code> op);

@@ -19,8 +19,8 @@ bool is_ordered_failure(const error_code& ec) noexcept
 
 } // namespace
 
-liveness::liveness(client_basics& basics, request_queue& requests, listeners& told)
-    : basics_{basics}, requests_{requests}, told_{told},
+liveness::liveness(client_basics& basics, request_queue& requests, listeners& listening)
+    : basics_{basics}, requests_{requests}, listeners_{listening},
       heartbeat_{std::clamp(basics.options.tick, std::chrono::milliseconds{0}, longest_time),
                  zk::random_seed()},
       timer_{*basics.strand}
@@ -73,7 +73,7 @@ void liveness::answered(const request& r, const zk::reply& reply)
     if (write && heartbeat_.overdue(now)) {
         // Lost is final: holders that are past their bound must know before it moves.
         const request_queue::batch together{requests_};
-        told_.tell([](session_listener& l) { l.check(); });
+        listeners_.tell([](session_listener& l) { l.check(); });
     }
     proof_has_come_ |= heartbeat_.answered(r.sent_at_, now, write);
     publish_bound();
@@ -84,7 +84,7 @@ void liveness::tell_proof()
 {
     if (std::exchange(proof_has_come_, false)) {
         const request_queue::batch together{requests_};
-        told_.tell([](session_listener& l) { l.proved(); });
+        listeners_.tell([](session_listener& l) { l.proved(); });
     }
 }
 
@@ -123,10 +123,10 @@ void liveness::beat()
     const request_queue::batch together{requests_};
     const auto orders = heartbeat_.due(boot_clock::now());
     if (orders.check) {
-        told_.tell([](session_listener& l) { l.check(); });
+        listeners_.tell([](session_listener& l) { l.check(); });
     }
     if (catches_up_.exchange(false)) {
-        told_.tell([](session_listener& l) { l.catch_up(); });
+        listeners_.tell([](session_listener& l) { l.catch_up(); });
     }
     const auto sent = boot_clock::now();
     if (orders.read) {

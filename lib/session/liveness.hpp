@@ -17,7 +17,7 @@ namespace colock::detail {
 // Sends the heartbeats that protocol::heartbeat orders, and publishes the bound. On the strand.
 class liveness {
 public:
-    liveness(client_basics& basics, request_queue& requests, listeners& told);
+    liveness(client_basics& basics, request_queue& requests, listeners& listening);
 
     // Changes the count of contenders that are next in line; heartbeats run while there are any.
     void count_next_in_line(bool one_more);
@@ -57,7 +57,7 @@ private:
 
     client_basics& basics_;
     request_queue& requests_;
-    listeners& told_;
+    listeners& listeners_;
     protocol::heartbeat heartbeat_;
     std::optional<boot_timer> timer_;
     std::chrono::nanoseconds set_for_ = std::chrono::nanoseconds::max(); // of the boot_clock

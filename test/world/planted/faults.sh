@@ -91,7 +91,7 @@ plant "does not publish the bound" lib/session/liveness.cpp \
 plant "does not know of the safety margins" lib/session/liveness.cpp \
     "$(in_function add_holder 's/add_holder\(margin\)/add_holder({})/'); $(in_function remove_holder 's/remove_holder\(margin\)/remove_holder({})/')"
 plant "does not tell that the proof has come" lib/session/liveness.cpp \
-    "$(in_function tell_proof 's/told_.tell\(.*proved\(\).*//')"
+    "$(in_function tell_proof 's/listeners_.tell\(.*proved\(\).*//')"
 plant "reads a clock that stands still while the machine sleeps" lib/report/boot_clock.hpp \
     's/CLOCK_BOOTTIME, /CLOCK_MONOTONIC, /' \
     lib/session/{client_session,core,liveness,request_queue,session_link}.cpp lib/queue/{contender_driver,contender_requests,running_contender,lease}.cpp lib/recipes/semaphore/permit_lease.cpp lib/lock/{held_lock,local_contenders,local_queue,long_waits}.cpp

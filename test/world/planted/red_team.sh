@@ -43,7 +43,7 @@ by=single_answers/what_follows_a_refused_barrier_is_not_believed \
     "$(in_function answered 's/if \(machine_.is_distrusted\(\)\)/if (false)/')"
 by=busy_loop/G5_a_bound_that_has_passed_does_not_move \
     plant "moves the bound before the holders that are past it know" lib/session/liveness.cpp \
-    "$(in_function answered 's/told_.tell\(.*check\(\).*//')"
+    "$(in_function answered 's/listeners_.tell\(.*check\(\).*//')"
 plant "keeps a watch that was dropped while it was set again" lib/session/watch_state.cpp \
     "$(in_function renewal 's/self->end\(\); \/\/ dropped.*//')"
 by=single_answers/a_watch_that_comes_with_the_end_of_its_client_ends \
