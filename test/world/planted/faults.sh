@@ -203,7 +203,7 @@ plant "does not tell the holder of permits when the bound passes" lib/recipes/se
 plant "does not count permits as held" lib/recipes/semaphore/permit_lease.cpp \
     "$(in_function update_heartbeat_need 's/lease_.ask_for_check\(.*/lease_.ask_for_check(false);/')"
 plant "does not notice that permits were deleted" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function changed 's/lose\(errc::node_deleted\);//')"
+    "$(in_function look '/event.type == watch_event_type::deleted/ { n; s/lose\(errc::node_deleted\);// }')"
 
 # ---- several locks, bodies
 
@@ -240,8 +240,8 @@ rare=shards plant "completes a leave before the member's node is gone" lib/recip
     "$(in_function leave 's/if \(op \&\& held.*/if (false) {/')"
 rare=shards plant "does not watch who joins a group" lib/recipes/group/group.cpp \
     's/watches_.push_back\(std::move\(all.changes\)\);/(void)all;/'
-rare=shards plant "does not list members that have said something else" lib/recipes/group/group.cpp \
-    's/if \(!r.error \&\& /if (!r.error \&\& r.stat.version < 2 \&\& /'
+rare=shards plant "does not list members that say something" lib/recipes/group/group.cpp \
+    's/if \(protocol::is_ephemeral\(each.session\)\)/if (protocol::is_ephemeral(each.session) \&\& each.data.empty())/'
 
 # ---- shards
 
@@ -256,7 +256,7 @@ rare=shards plant "does not look whether somebody waits for its shard" lib/recip
 rare=shards plant "looks once whether somebody waits for its shard" lib/recipes/shards/work.cpp \
     "$(in_function look_at_queue 's/self->look_at_queue\(shard\);/(void)self;/')"
 rare=shards plant "reads the assignment once" lib/recipes/shards/run.cpp \
-    "$(in_function watch_table 's/self->watch_table\(\);/(void)self;/')"
+    "$(in_function watch_table 's/if_at_work\(&shards_run::watch_table\)/[] {}/')"
 rare=shards plant "writes the assignment when its term is over" lib/recipes/shards/leading.cpp \
     "$(in_function write 's/term_.guarded\(std::move\(step\)\)/std::vector<transaction_op>{step}/')"
 rare=shards plant "lets the shards of a dead member wait until the group has settled" lib/recipes/shards/assignment.cpp \
@@ -281,4 +281,4 @@ rare=rendezvous plant "keeps the arrival of a dead process" lib/recipes/rendezvo
 rare=rendezvous plant "does not end a wait for others that is cancelled" lib/recipes/rendezvous/gathering.hpp \
     's/case kind::cut_short: cut_short\(\); break;/case kind::cut_short: break;/' lib/recipes/rendezvous/{barrier,latch}.cpp
 rare=rendezvous plant "watches the node of an arrival that is gone" lib/recipes/rendezvous/gathering.hpp \
-    's/if \(ec \|\| !r.value \|\| self->cut_\)/if (ec || self->cut_)/' lib/recipes/rendezvous/{barrier,latch}.cpp
+    's/if \(ec \|\| !r.value \|\| cut_\)/if (ec || cut_)/' lib/recipes/rendezvous/{barrier,latch}.cpp

@@ -9,7 +9,7 @@ by=single_answers/G3_a_release_of_several_permits_waits_for_the_last_node \
     "$(in_function removed 's/if \(--of->left == 0 \&\& of->op\)/--of->left; if (of->op)/')"
 by=single_answers/G5_a_permit_is_watched_again_when_its_node_has_changed \
     plant "does not watch a permit again when its node has changed" lib/recipes/semaphore/permit_lease.cpp \
-    "$(in_function changed 's/self->look\(path\);/(void)self;/')"
+    "$(in_function look 's/self->look\(path\);/(void)self;/')"
 by=single_answers/a_lost_read_is_repeated_before_a_write_that_has_waited \
     plant "repeats lost reads behind the writes that have waited" lib/session/request_queue.cpp \
     "$(in_function connected 's/place::lost, place::waiting/place::waiting, place::lost/')"
@@ -113,6 +113,6 @@ by=shard_troubles/an_assignment_that_is_damaged_while_nobody_leads \
 rare=shards plant "ignores the assignment of the leader before it" lib/recipes/shards/leading.cpp \
     "$(in_function go_on_from 's/if \(written.owners.size\(\) != .*/if (true) {/')"
 rare=shards plant "does not stand again when its term is over" lib/recipes/shards/run.cpp \
-    "$(in_function stand 's/self->stand\(\);/(void)self;/')"
+    "$(in_function stand 's/if_at_work\(&shards_run::stand\)/[] {}/')"
 rare=shards plant "ignores the limit of a leave" lib/recipes/shards/run.cpp \
     "$(in_function leave 's/limit_.expires_at\(limit\);/limit_.expires_at(limit + std::chrono::hours{1});/')"
