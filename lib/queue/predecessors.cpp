@@ -38,7 +38,9 @@ void predecessors::watch(std::string_view next_in_line, std::string_view look_ah
 
 void predecessors::departed(const watched_node& gone) noexcept
 {
-    --count_;
+    if (count_ != 0) { // where two may hold the lock, one of those who do not block may go
+        --count_;
+    }
     if (&gone == &look_ahead_) {
         look_ahead_.forget();
     } else {
