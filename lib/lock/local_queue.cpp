@@ -246,9 +246,16 @@ void local_queue::step_down(operation_ptr<error_code, unique_lock> op, grant&& h
                           out.reported);
         users_.step_down(held.driver, out);
     });
+    const auto by = held.driver;
     // The driver first: the queue that it keeps outlives the operation.
-    core_->dispatch([driver = std::move(held.driver), op = std::move(op),
-                     turn = held.turn]() mutable { driver->step_down(std::move(op), turn); });
+    if (!core_->try_dispatch(
+            [driver = std::move(held.driver), op = std::move(op), turn = held.turn]() mutable {
+                driver->step_down(std::move(op), turn);
+            })) {
+        locked([&] { by->is_left = true; }); // nobody else releases the lock
+        core_->catch_up_later();
+        throw std::bad_alloc{};
+    }
 }
 
 // Returns why the lock is lost, if it is.

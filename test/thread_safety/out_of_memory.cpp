@@ -1,4 +1,4 @@
-// A guard that is destroyed where there is no memory: its lock is released all the same.
+// A guard that is destroyed, or given away, where there is no memory: its lock is released all the same.
 #include <colock/colock.hpp>
 #include <support/get.hpp>
 #include <support/run.hpp>
@@ -11,7 +11,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <future>
+#include <limits>
 #include <new>
 #include <optional>
 #include <string>
@@ -21,14 +24,18 @@
 
 namespace {
 
-thread_local bool out_of_memory = false;
+constexpr std::size_t no_end = std::numeric_limits<std::size_t>::max();
+thread_local std::size_t allocations_left = no_end;
 
 } // namespace
 
 void* operator new(std::size_t size)
 {
-    if (auto* const memory = out_of_memory ? nullptr : std::malloc(size == 0 ? 1 : size)) {
-        return memory;
+    if (allocations_left != 0) {
+        allocations_left -= allocations_left != no_end ? 1 : 0;
+        if (auto* const memory = std::malloc(size == 0 ? 1 : size)) {
+            return memory;
+        }
     }
     throw std::bad_alloc{};
 }
@@ -78,9 +85,9 @@ struct client_thread {
     template <class Guards>
     static void release(Guards guards)
     {
-        out_of_memory = true;
+        allocations_left = 0;
         guards.clear();
-        out_of_memory = false;
+        allocations_left = no_end;
     }
     void expect_no_contenders()
     {
@@ -113,6 +120,32 @@ BOOST_AUTO_TEST_CASE(nor_is_that_of_readers)
     }
     release(std::move(held));
     BOOST_TEST(static_cast<bool>(get(m.async_lock(asio::use_future))));
+    expect_no_contenders();
+}
+
+// Whichever of its allocations fails.
+BOOST_AUTO_TEST_CASE(nor_that_of_a_guard_that_is_to_be_downgraded)
+{
+    colock::shared_mutex m{*zk, "/locks/downgraded"};
+    for (std::size_t allocations = 0;; ++allocations) {
+        auto held = get(m.async_lock(asio::use_future));
+        std::promise<colock::shared_lock> reader; // one that is abandoned allocates
+        bool begun = false;
+        allocations_left = allocations;
+        try {
+            m.async_downgrade(std::move(held), [&](const colock::error_code&, auto shared) {
+                reader.set_value(std::move(shared));
+            });
+            begun = true;
+        } catch (const std::bad_alloc&) {
+        }
+        allocations_left = no_end;
+        if (begun) {
+            BOOST_TEST(allocations != 0U);
+            BOOST_TEST(static_cast<bool>(get(reader.get_future())));
+            break;
+        }
+    }
     expect_no_contenders();
 }
 
