@@ -286,6 +286,12 @@ void contender_driver::check()
     }
 }
 
+void contender_driver::catch_up()
+{
+    check();
+    tell({.what = happens::caught_up});
+}
+
 void contender_driver::discarded() noexcept
 {
     contender_.stop();

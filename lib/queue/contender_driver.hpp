@@ -106,7 +106,7 @@ public:
     void keep_own_data(std::string_view data) { requests_.keep_own_data(data); }
 
     void check() override; // whether the lock is safe still
-    void catch_up() override { tell({.what = happens::caught_up}); }
+    void catch_up() override;
 
     // ---- any thread
 

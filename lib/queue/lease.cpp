@@ -1,6 +1,7 @@
 #include "queue/lease.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace colock::detail {
 
@@ -42,11 +43,15 @@ std::chrono::steady_clock::duration lease::remaining() const noexcept
 error_code lease::note_loss_and_check(errc reason) const noexcept
 {
     if (loss_.note(reason)) {
-        core_.post([owner = owner_.lock()] {
-            if (owner) {
-                owner->check();
-            }
-        });
+        try {
+            core_.post([owner = owner_.lock()] {
+                if (owner) {
+                    owner->check();
+                }
+            });
+        } catch (const std::bad_alloc&) {
+            core_.catch_up_later();
+        }
     }
     return loss_.why();
 }

@@ -35,8 +35,8 @@ public:
     [[nodiscard]] std::chrono::steady_clock::duration remaining() const noexcept;
     // Without a look at the clock.
     [[nodiscard]] error_code why() const noexcept { return loss_.why(); }
-    // The caller that stores the first reason posts the owner's check(). The client alone may miss the loss, because its
-    // bound moves on.
+    // The caller that stores the first reason posts the owner's check(); without memory for that, the owner's catch_up() has to
+    // check. The client alone may miss the loss, because its bound moves on.
     error_code note_loss_and_check(errc reason) const noexcept;
 
     // ---- on the strand

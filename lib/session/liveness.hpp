@@ -36,7 +36,8 @@ public:
     void answered(const request& r, const zk::reply& reply);
     // After answered(): of a proof that was awaited.
     void tell_proof();
-    // Any thread, where there is no memory to post what a release leaves to do: the next heartbeat calls catch_up() of all.
+    // Any thread, where there is no memory to post what a release or a loss leaves to do: the next heartbeat calls catch_up() of
+    // all.
     void catch_up_later() noexcept { catches_up_ = true; }
     // No heartbeat is sent before the next connection.
     void stop();

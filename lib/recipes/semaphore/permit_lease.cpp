@@ -139,6 +139,7 @@ void permit_lease::leave(std::vector<std::string>&& nodes) noexcept
 
 void permit_lease::catch_up()
 {
+    check();
     std::vector<std::string> left;
     {
         const std::lock_guard lock{mutex_};
