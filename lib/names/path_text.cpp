@@ -2,44 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 namespace colock::detail {
 
 namespace {
-
-constexpr std::uint64_t each_byte(std::uint64_t value) noexcept
-{
-    return value * 0x0101'0101'0101'0101U;
-}
-
-constexpr std::size_t word = sizeof(std::uint64_t);
-
-// The high bit of a byte is set in the result where one of the eight is not from ' ' to '~'.
-std::uint64_t marks_of(std::uint64_t eight) noexcept
-{
-    const auto below_space = (eight - each_byte(0x20)) & ~eight;
-    const auto above_tilde = (eight + each_byte(0x01)) | eight;
-    return (below_space | above_tilde) & each_byte(0x80);
-}
-
-// Whether all bytes are from ' ' to '~'. Lists of hundreds of thousands of names are looked at while the executor waits.
-bool is_ordinary(std::string_view text) noexcept
-{
-    std::uint64_t eight = each_byte(' ');
-    if (text.size() < word) {
-        std::ranges::copy(text, reinterpret_cast<char*>(&eight));
-        return marks_of(eight) == 0;
-    }
-    std::uint64_t marks = 0;
-    const auto last = text.size() - word;
-    for (std::size_t at = 0; at < last; at += word) {
-        std::memcpy(&eight, text.data() + at, word);
-        marks |= marks_of(eight);
-    }
-    std::memcpy(&eight, text.data() + last, word);
-    return (marks | marks_of(eight)) == 0;
-}
 
 const char* fault_of_character(std::uint32_t code) noexcept
 {
@@ -60,35 +26,19 @@ const char* harm_of_character(std::uint32_t code) noexcept
 template <class Fault>
 const char* fault_of_text(std::string_view text, Fault fault_of) noexcept
 {
-    if (is_ordinary(text)) {
-        return nullptr;
-    }
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+    // As a rule all of it.
+    const auto* const odd =
+        std::ranges::find_if_not(text, [](char c) { return c >= ' ' && c <= '~'; });
+    text.remove_prefix(static_cast<std::size_t>(odd - text.begin()));
     while (!text.empty()) {
-        const auto lead = byte(0);
-        std::uint32_t code = lead;
-        std::size_t bytes = 1;
-        if (lead < 0x80) {
-            if (const auto some = text.substr(0, word); is_ordinary(some)) {
-                text.remove_prefix(some.size());
-                continue;
-            }
-        } else if (lead >= 0xe1 && lead < 0xed && text.size() >= 3 && continues(1) &&
-                   continues(2)) {
-            bytes = 3; // most of those that there are, and none that is forbidden
-        } else {
-            const auto next = first_character(text);
-            if (next.bytes == 0) {
-                return "contains bytes that are no UTF-8";
-            }
-            code = next.code;
-            bytes = next.bytes;
+        const auto next = first_character(text);
+        if (next.bytes == 0) {
+            return "contains bytes that are no UTF-8";
         }
-        if (const char* const fault = fault_of(code)) {
+        if (const char* const fault = fault_of(next.code)) {
             return fault;
         }
-        text.remove_prefix(bytes);
+        text.remove_prefix(next.bytes);
     }
     return nullptr;
 }
