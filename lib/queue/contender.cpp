@@ -196,15 +196,14 @@ blocked_by contender::blockers() const noexcept
         return {.stands_by = joining->stands_by()};
     }
     const auto* const waiting = std::get_if<queue::waiting>(&stage_);
-    const auto* const before = waiting != nullptr ? waiting->before() : nullptr;
-    if (before == nullptr) {
+    if (waiting == nullptr || !waiting->before().count()) {
         return {};
     }
-    blocked_by known{.count = before->count(),
-                     .all_watched = before->count() == before->in_sight()};
+    const auto& before = waiting->before();
+    blocked_by known{.count = before.count(), .all_watched = before.count() == before.in_sight()};
     // The only writer before a reader may wait itself.
-    if (before->count() != 0 && known.all_watched && !context_.is_reader) {
-        known.holder = before->foremost_in_sight().name();
+    if (before.count() != 0 && known.all_watched && !context_.is_reader) {
+        known.holder = before.foremost_in_sight().name();
     }
     return known;
 }

@@ -7,18 +7,8 @@ namespace colock::protocol::queue {
 void predecessors::update(const blockers& shown, commands& out)
 {
     count_ = shown.count;
-    watch(shown.nearest != nullptr ? shown.nearest->name : std::string_view{},
-          shown.ahead != nullptr ? shown.ahead->name : std::string_view{}, out);
-}
-
-void predecessors::drop(commands& out)
-{
-    next_in_line_.drop(out);
-    look_ahead_.drop(out);
-}
-
-void predecessors::watch(std::string_view next_in_line, std::string_view look_ahead, commands& out)
-{
+    const auto next_in_line = shown.nearest != nullptr ? shown.nearest->name : std::string_view{};
+    const auto look_ahead = shown.ahead != nullptr ? shown.ahead->name : std::string_view{};
     // The next-in-line may have been the look-ahead, or the other way round.
     if (next_in_line != next_in_line_.name() &&
         (next_in_line == look_ahead_.name() || look_ahead == next_in_line_.name())) {
@@ -36,10 +26,16 @@ void predecessors::watch(std::string_view next_in_line, std::string_view look_ah
     }
 }
 
+void predecessors::drop(commands& out)
+{
+    next_in_line_.drop(out);
+    look_ahead_.drop(out);
+}
+
 void predecessors::departed(const watched_node& gone) noexcept
 {
-    if (count_ != 0) { // where two may hold the lock, one of those who do not block may go
-        --count_;
+    if (*count_ != 0) { // where two may hold the lock, one of those who do not block may go
+        --*count_;
     }
     if (&gone == &look_ahead_) {
         look_ahead_.forget();

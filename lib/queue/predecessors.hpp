@@ -5,6 +5,7 @@
 #include "queue/watched_node.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 namespace colock::protocol::queue {
@@ -27,7 +28,8 @@ public:
     // A listing showed no predecessor.
     void none_left() noexcept { count_ = 0; }
 
-    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    // Empty until a listing has shown them on this connection.
+    [[nodiscard]] std::optional<std::size_t> count() const noexcept { return count_; }
     [[nodiscard]] std::size_t in_sight() const noexcept
     {
         return std::size_t{bool{next_in_line_}} + std::size_t{bool{look_ahead_}};
@@ -42,11 +44,9 @@ public:
     friend bool operator==(const predecessors&, const predecessors&) = default;
 
 private:
-    void watch(std::string_view next_in_line, std::string_view look_ahead, commands& out);
-
-    std::size_t count_ = 0;     // of all, also those that are not in sight
-    watched_node next_in_line_; // the last one of them
-    watched_node look_ahead_;   // the one before that
+    std::optional<std::size_t> count_; // of all, also those that are not in sight
+    watched_node next_in_line_;        // the last one of them
+    watched_node look_ahead_;          // the one before that
 };
 
 } // namespace colock::protocol::queue

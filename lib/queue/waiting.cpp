@@ -10,9 +10,7 @@ namespace colock::protocol::queue {
 
 transition waiting::leave(context& c, commands& out)
 {
-    if (before_) {
-        before_->drop(out);
-    }
+    before_.drop(out);
     return leaving::begin(c, std::move(me_), false, out);
 }
 
@@ -38,7 +36,7 @@ transition waiting::connected(context& c, commands& out)
 void waiting::suspended() noexcept
 {
     me_.suspended();
-    before_.reset();
+    before_ = {};
     proving_ = false;
 }
 
@@ -94,23 +92,18 @@ transition waiting::evaluate(context& c, const listing& l, commands& out)
     if (makes_way) {
         c.made_way_in = l.directory;
         c.polls = 0;
-        if (before_) {
-            before_->drop(out);
-        }
+        before_.drop(out);
         return leaving::make_way(c, std::move(me_), out);
     }
-    if (!before_) {
-        before_.emplace();
-    }
     if (b.count == 0 && me_.identity) {
-        before_->none_left();
+        before_.none_left();
         return granted(c, out);
     }
     // Watch the own node first. Then its watch is already set when a predecessor's event comes.
     if (!me_.watch) {
         me_.watch.arm(me_.name, out);
     }
-    before_->update(b, out);
+    before_.update(b, out);
     return stay();
 }
 
@@ -125,9 +118,7 @@ transition waiting::granted(context& c, commands& out)
         }
         return stay();
     }
-    if (before_) {
-        before_->drop(out);
-    }
+    before_.drop(out);
     out.push_back({command::kind::granted});
     return holding{std::move(me_)};
 }
@@ -147,9 +138,7 @@ transition waiting::granted_if_there(context& c, commands& out)
 transition waiting::own_node_vanished(context& c, commands& out)
 {
     me_.watch.drop(out);
-    if (before_) {
-        before_->drop(out);
-    }
+    before_.drop(out);
     return joining::again(c, out);
 }
 

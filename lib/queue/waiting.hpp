@@ -4,7 +4,6 @@
 #include "queue/place.hpp"
 #include "queue/predecessors.hpp"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -34,13 +33,8 @@ public:
     void directory_read(bool replaceable) noexcept { me_.directory_replaceable = replaceable; }
 
     [[nodiscard]] const place& me() const noexcept { return me_; }
-    [[nodiscard]] bool is_next() const noexcept { return before_ && before_->count() <= 1; }
-
-    // Null when they are unknown.
-    [[nodiscard]] const predecessors* before() const noexcept
-    {
-        return before_ ? &*before_ : nullptr;
-    }
+    [[nodiscard]] bool is_next() const noexcept { return before_.count().value_or(2) <= 1; }
+    [[nodiscard]] const predecessors& before() const noexcept { return before_; }
 
     friend bool operator==(const waiting&, const waiting&) = default;
 
@@ -54,8 +48,7 @@ private:
     transition failed(context& c, const error_code& ec, commands& out);
 
     place me_;
-    // Empty until a listing has shown the predecessors on this connection.
-    std::optional<predecessors> before_;
+    predecessors before_;
     bool proving_ = false; // no predecessor is left; granted as soon as the session is proved safe
 };
 

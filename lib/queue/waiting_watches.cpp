@@ -39,7 +39,7 @@ transition waiting::watched(context& c, std::string_view name, const error_code&
     }
     if (!me_.identity) {
         me_.identity = identity;
-        if (before_ && before_->count() == 0) {
+        if (before_.count() == 0) {
             return granted(c, out);
         }
     }
@@ -65,7 +65,7 @@ transition waiting::fired(context& c, std::string_view name, bool deleted, comma
 
 watched_node* waiting::find(std::string_view name) noexcept
 {
-    return me_.watch.is(name) ? &me_.watch : before_ ? before_->find(name) : nullptr;
+    return me_.watch.is(name) ? &me_.watch : before_.find(name);
 }
 
 // A predecessor has left the queue, and never comes back.
@@ -83,12 +83,12 @@ transition waiting::departed(context& c, watched_node& gone, commands& out)
         }
         return stay();
     }
-    before_->departed(gone);
-    if (before_->count() == 0) {
+    before_.departed(gone);
+    if (before_.count() == 0) {
         return granted_if_there(c, out);
     }
     // Where two may hold the lock, the departure of any predecessor may be the one that counts, and two are in sight.
-    if (before_->in_sight() < before_->count() + c.options.holders - 1 && !c.listings) {
+    if (before_.in_sight() < *before_.count() + c.options.holders - 1 && !c.listings) {
         c.listings.send(out);
     }
     return stay();

@@ -103,10 +103,10 @@ by=interleavings/G1_G2_G4_undisturbed:G4 \
     "$(in_function watched 's/return departed\(.*/return stay();/')"
 by=interleavings/G1_G2_G4_undisturbed:G1 \
     plant "unseen counts as gone" lib/queue/waiting_watches.cpp \
-    "$(in_function departed 's/before_->count\(\) == 0/before_->count() <= 1/')"
+    "$(in_function departed 's/before_.count\(\) == 0/*before_.count() <= 1/')"
 by=interleavings/G7_one_of_four_cancels:G4 \
     plant "no list behind a departure" lib/queue/waiting_watches.cpp \
-    "$(in_function departed 's/if \(before_->in_sight\(\) < before_->count\(\) \+ c.options.holders - 1 && !c.listings\)/if (false)/')"
+    "$(in_function departed 's/if \(before_.in_sight\(\) < \*before_.count\(\) \+ c.options.holders - 1 && !c.listings\)/if (false)/')"
 by=sharing/G1_G4_a_writer_becomes_a_reader:G1 \
     plant "writer that stepped down ignored" lib/queue/waiting_watches.cpp \
     "$(in_function departed 's/if \(!c.is_reader && /if (false \&\& /')"
