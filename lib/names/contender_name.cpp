@@ -84,22 +84,17 @@ std::string layout_fault(const layout& l)
     return {};
 }
 
-void list_contenders(const layout& l, const std::vector<std::string>& children, entries& all)
+entries contenders(const layout& l, const std::vector<std::string>& children)
 {
+    entries all;
     all.reserve(children.size());
     for (const auto& name : children) {
-        if (const auto number = number_of(l, name)) {
-            all.push_back({*number, name, is_shared(l, name)});
+        if (const auto found = detail::standing_of(l, name)) {
+            all.push_back({found->number, name, found->shared});
         }
     }
     // A reader that was a writer has its number. It comes after the writer while both are there.
     std::ranges::sort(all, {}, [](const entry& e) { return std::pair{e.number, e.shared}; });
-}
-
-entries contenders(const layout& l, const std::vector<std::string>& children)
-{
-    entries all;
-    list_contenders(l, children, all);
     return all;
 }
 

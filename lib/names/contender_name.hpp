@@ -51,8 +51,6 @@ inline constexpr std::size_t number_digits = 10;
 // The contenders among the children, lowest number first. Others are left out.
 [[nodiscard]] entries contenders(const layout& l, const std::vector<std::string>& children);
 entries contenders(const layout& l, std::vector<std::string>&& children) = delete;
-// The same, into `all`, which is empty.
-void list_contenders(const layout& l, const std::vector<std::string>& children, entries& all);
 
 // Whether somebody uses the directory for a lock of another kind, which can be told by its names, and was there before that
 // number. Between them nothing would exclude anybody. False where the names of `l` tell no kind.

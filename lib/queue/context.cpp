@@ -4,15 +4,7 @@ namespace colock::protocol::queue {
 
 bool listing::is_alone(const layout& l) const
 {
-    return queue(l).size() <= 1;
-}
-
-const entries& listing::queue(const layout& l) const
-{
-    if (!sorted) {
-        list_contenders(l, children, sorted.emplace());
-    }
-    return *sorted;
+    return contenders(l, children).size() <= 1;
 }
 
 node_name context::name_prefix() const

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,6 @@ struct listing {
     std::int64_t directory = 0; // the transaction that created it
     bool watched = false;       // it has set the watch for newcomers
 
-    mutable std::optional<entries> sorted = {}; // from the first question on
-
-    // The contenders among the children, lowest number first. It is asked with one layout.
-    [[nodiscard]] const entries& queue(const layout& l) const;
     // Whether it shows no contender but the own one.
     [[nodiscard]] bool is_alone(const layout& l) const;
 };

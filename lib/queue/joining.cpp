@@ -168,7 +168,7 @@ transition joining::probed(context& c, const listing& l, commands& out)
     if (is_of_another_kind(layout, l.children, std::numeric_limits<std::int64_t>::max())) {
         return fail(errc::conflicting_kind, out);
     }
-    if (blocks_newcomer(l.queue(layout), c.is_reader, c.options.holders)) {
+    if (blocks_newcomer(contenders(layout, l.children), c.is_reader, c.options.holders)) {
         out.push_back({command::kind::busy});
         return finish({}, out);
     }
@@ -183,7 +183,7 @@ transition joining::stood_by(context& c, const listing& l, commands& out)
 {
     constexpr unsigned most_polls = 600; // once a second at the most: ten minutes
     const bool another = l.directory != c.made_way_in;
-    if (another || l.queue(c.options.layout).empty() || c.polls >= most_polls) {
+    if (another || contenders(c.options.layout, l.children).empty() || c.polls >= most_polls) {
         return again(c, out);
     }
     return stand_by(c, out);

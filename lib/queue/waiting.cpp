@@ -70,7 +70,7 @@ transition waiting::evaluate(context& c, const listing& l, commands& out)
         c.listings.send(out);
         return stay();
     }
-    const auto& queue = l.queue(c.options.layout);
+    const auto queue = contenders(c.options.layout, l.children);
     me_.met_others = queue.size() > 1;
     if (const auto ec = me_.obstacle(c, l, queue)) {
         return failed(c, ec, out);

@@ -37,7 +37,7 @@ by=sequence_end/who_finds_another_one_makes_way_until_the_queue_is_empty:check \
     "$(in_function stood_by 's/return stand_by\(c, out\)/return stay()/')"
 by=sequence_end/G1_G4_undisturbed_near_the_end:G4 \
     plant "stands by though the queue is empty" lib/queue/joining.cpp \
-    "$(in_function stood_by 's/l.queue\(c.options.layout\).empty\(\)/false/')"
+    "$(in_function stood_by 's/contenders\(c.options.layout, l.children\).empty\(\)/false/')"
 by=sequence_end/G4_connections_break_near_the_end:G4 \
     plant "stands by, and does not list after a reconnection" lib/queue/joining.cpp \
     "$(in_function connected 's/return stand_by\(c, out\)/return stay()/')"
