@@ -18,28 +18,11 @@ std::string path_fault(std::string_view path, bool sequential)
     if (path == "/") {
         return {};
     }
-    if (const char* const fault = detail::text_fault(path)) {
-        return fault;
+    const char* fault = detail::text_fault(path);
+    if (fault == nullptr) {
+        fault = detail::fault_of_names(path, sequential);
     }
-    std::size_t begin = 1;
-    for (;;) {
-        const auto end = path.find('/', begin);
-        const bool last = end == std::string_view::npos;
-        const auto name = path.substr(begin, last ? end : end - begin);
-        if (last && sequential) {
-            return {}; // digits follow: neither empty nor "."
-        }
-        if (name.empty()) {
-            return last ? "ends in '/'" : "contains \"//\"";
-        }
-        if (name == "." || name == "..") {
-            return "contains \"" + std::string{name} + "\" as a name";
-        }
-        if (last) {
-            return {};
-        }
-        begin = end + 1;
-    }
+    return fault != nullptr ? fault : "";
 }
 
 std::string join_path(std::string_view directory, std::string_view name)

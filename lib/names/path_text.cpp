@@ -82,25 +82,27 @@ bool is_node_name(std::string_view name) noexcept
            fault_of_text(name, harm_of_character) == nullptr;
 }
 
+const char* fault_of_names(std::string_view path, bool sequential) noexcept
+{
+    const auto has = [&](std::string_view part) { return path.find(part) != path.npos; };
+    if (has("//")) {
+        return "contains \"//\"";
+    }
+    if (sequential) {
+        path =
+            path.substr(0, path.rfind('/')); // digits follow the last name: neither empty nor "."
+    } else if (path.ends_with('/')) {
+        return "ends in '/'";
+    }
+    return has("/../") || path.ends_with("/..") ? "contains \"..\" as a name"
+           : has("/./") || path.ends_with("/.") ? "contains \".\" as a name"
+                                                : nullptr;
+}
+
 bool is_node_path(std::string_view path) noexcept
 {
-    if (!path.starts_with('/')) {
-        return false;
-    }
-    if (path.size() == 1) {
-        return true;
-    }
-    for (;;) {
-        path.remove_prefix(1);
-        const auto slash = path.find('/');
-        if (!is_node_name(path.substr(0, slash))) {
-            return false;
-        }
-        if (slash == std::string_view::npos) {
-            return true;
-        }
-        path.remove_prefix(slash);
-    }
+    return path == "/" || (path.starts_with('/') && fault_of_names(path, false) == nullptr &&
+                           fault_of_text(path, harm_of_character) == nullptr);
 }
 
 bool is_appended_number(std::string_view text) noexcept

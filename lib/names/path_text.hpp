@@ -21,6 +21,10 @@ struct character {
 // The servers read bytes that are no UTF-8 as U+FFFD, which they refuse, and each character beyond U+FFFF as two surrogates.
 [[nodiscard]] const char* text_fault(std::string_view text) noexcept;
 
+// The same of a path that begins with '/': whether a name in it is empty, "." or "..". `sequential`: the server appends a number
+// to the last one. "/" is refused.
+[[nodiscard]] const char* fault_of_names(std::string_view path, bool sequential) noexcept;
+
 // Whether a server may say that a node has this name, or this path. An ensemble may have grown old: up to 3.4, PathUtils took the
 // characters at the ends of the ranges that it refuses now (ZOOKEEPER-1628): U+001F, U+007F, U+009F, U+F8FF, U+FFF0 and U+FFFF. So
 // a name is refused only for what no ZooKeeper has ever let anybody create, and what would harm: control characters, "." and "..",
