@@ -45,13 +45,11 @@ const char* text(errc e) noexcept
                "another kind of lock; use equal options";
     case errc::conflicting_kind:
         return "another client uses this path as another kind of lock, which would not exclude "
-               "this "
-               "one; use the same kind, or another path";
+               "this one; use the same kind, or another path";
     case errc::sequence_exhausted:
         return "the sequence numbers of the lock's directory are used up; delete the directory "
                "while nobody uses it (colock does so in time itself where it has made the "
-               "directory, "
-               "and no other nodes are in it)";
+               "directory, and no other nodes are in it)";
     case errc::duplicate_sequence:
         return "another node in the lock's directory has the same number; delete what was created "
                "there by hand";
@@ -61,8 +59,7 @@ const char* text(errc e) noexcept
     case errc::too_many_permits: return "more permits were asked for than the semaphore has";
     case errc::conflicting_maximum:
         return "others give the semaphore, latch or barrier another number; give all of them the "
-               "same, "
-               "or delete its directory when nobody uses it";
+               "same, or delete its directory when nobody uses it";
     case errc::invalid_counter:
         return "the counter's node does not hold a number of four bytes, as Curator's SharedCount "
                "writes it";
@@ -87,16 +84,14 @@ const char* text(errc e) noexcept
                "would not take; write less at once";
     case errc::tls_failed:
         return "no server could be spoken to by TLS; the diagnostics of the operation say why, of "
-               "the "
-               "last server";
+               "the last server";
     case errc::unprotected:
         return "others may change or delete what is below this node; replace its access control "
                "list, or use another path";
     case errc::session_full:
         return "the session has as many nodes as the servers can bear at its end "
                "(client_options::max_session_size); hold fewer locks at once, or use another "
-               "client "
-               "as well";
+               "client as well";
     case errc::no_answer:
         return "no answer had come when the time was over, so nobody knows whether the lock is "
                "busy; try again later";
@@ -167,8 +162,7 @@ const char* text(zookeeper_errc e) noexcept
     case zookeeper_errc::reconfig_disabled: return "ZooKeeper: reconfiguration is disabled";
     case zookeeper_errc::session_closed_require_sasl_auth:
         return "ZooKeeper: the servers serve only clients with an identity, and take none that "
-               "this "
-               "client has: credentials, a certificate, or SASL";
+               "this client has: credentials, a certificate, or SASL";
     case zookeeper_errc::quota_exceeded: return "ZooKeeper: the quota is exceeded";
     case zookeeper_errc::throttled_op:
         return "ZooKeeper: the server is overloaded and did not carry out the request; try again";
