@@ -6,24 +6,10 @@
 #include "names/path.hpp"
 #include "queue/no_lock.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <utility>
 
 namespace colock::detail {
-
-namespace {
-
-std::size_t longest_name(const layout& l)
-{
-    const bool has_readers = !l.shared_marker.empty();
-    return std::max(protocol::name_prefix(l, {}).size(),
-                    has_readers ? protocol::name_prefix(l, {}, true).size() : 0) +
-           protocol::number_digits;
-}
-
-} // namespace
 
 lock_path::lock_path(std::shared_ptr<client_core> c, std::string p, lock_options o,
                      const lock_kind& k)
@@ -53,8 +39,10 @@ std::shared_ptr<local_queue> lock_path::find_queue(fault& why) const
         why = {errc::invalid_option, what};
         return nullptr;
     }
-    if (kind.has_queue &&
-        path().size() + 1 + longest_name(*options().layout) > protocol::max_path_length) {
+    if (const auto& l = options().layout;
+        kind.has_queue && path().size() + 1 + protocol::name_prefix(*l, {}).size() +
+                                  protocol::longer_name_of_reader(*l) + protocol::number_digits >
+                              protocol::max_path_length) {
         why = {errc::invalid_path, "the path is so long that the paths of nodes in it would be "
                                    "longer than " +
                                        std::to_string(protocol::max_path_length) + " bytes"};
