@@ -8,6 +8,7 @@
 #include <colock/unique_lock.hpp>
 
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -73,7 +74,7 @@ class COLOCK_DECL mutex : public detail::exclusive_lock {
 public:
     // Not one with a default argument: GCC 12 would destroy that twice in `co_await mutex{...}.async_lock()`.
     /// The mutex at `path`, with the default options.
-    mutex(client& zk, std::string path);
+    mutex(client& zk, std::string path) : mutex{zk, std::move(path), {}} {}
     /// The mutex at `path`. Operations refuse options that make no sense (`errc::invalid_option`).
     mutex(client& zk, std::string path, lock_options options);
 };

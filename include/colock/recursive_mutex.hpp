@@ -8,6 +8,7 @@
 #include <colock/recursive_lock.hpp>
 
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -88,7 +89,7 @@ public:
 class COLOCK_DECL recursive_mutex : public detail::owned_lock {
 public:
     /// The mutex at `path`, with the default options.
-    recursive_mutex(client& zk, std::string path);
+    recursive_mutex(client& zk, std::string path) : recursive_mutex{zk, std::move(path), {}} {}
     /// The mutex at `path`. Operations refuse options that make no sense (`errc::invalid_option`).
     recursive_mutex(client& zk, std::string path, lock_options options);
 };

@@ -85,7 +85,7 @@ namespace colock {
 class COLOCK_DECL shared_mutex : public detail::exclusive_lock {
 public:
     /// The mutex at `path`, with the default options and `curator_shared_layout`.
-    shared_mutex(client& zk, std::string path);
+    shared_mutex(client& zk, std::string path) : shared_mutex{zk, std::move(path), {}} {}
     /// The mutex at `path`. A layout must have a `layout::shared_marker`. Operations refuse options that make no sense
     /// (`errc::invalid_option`).
     shared_mutex(client& zk, std::string path, lock_options options);

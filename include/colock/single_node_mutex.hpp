@@ -8,6 +8,7 @@
 #include <colock/unique_lock.hpp>
 
 #include <string>
+#include <utility>
 
 namespace colock {
 
@@ -102,7 +103,7 @@ class COLOCK_DECL single_node_mutex : public detail::exclusive_lock {
 public:
     // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.
     /// The mutex at `path`, which must not be "/", with the default options.
-    single_node_mutex(client& zk, std::string path);
+    single_node_mutex(client& zk, std::string path) : single_node_mutex{zk, std::move(path), {}} {}
     /// The mutex at `path`, which must not be "/". Operations refuse options that make no sense, and those that this
     /// kind cannot honour (`errc::invalid_option`).
     single_node_mutex(client& zk, std::string path, lock_options options);

@@ -10,35 +10,21 @@
 
 namespace colock {
 
-mutex::mutex(client& zk, std::string path) : mutex{zk, std::move(path), {}}
-{
-}
 mutex::mutex(client& zk, std::string path, lock_options options)
     : lock_functions{zk, std::move(path), std::move(options), detail::kinds::mutex}
 {
 }
 
-recursive_mutex::recursive_mutex(client& zk, std::string path)
-    : recursive_mutex{zk, std::move(path), {}}
-{
-}
 recursive_mutex::recursive_mutex(client& zk, std::string path, lock_options options)
     : lock_functions{zk, std::move(path), std::move(options), detail::kinds::recursive_mutex}
 {
 }
 
-shared_mutex::shared_mutex(client& zk, std::string path) : shared_mutex{zk, std::move(path), {}}
-{
-}
 shared_mutex::shared_mutex(client& zk, std::string path, lock_options options)
     : lock_functions{zk, std::move(path), std::move(options), detail::kinds::shared_mutex}
 {
 }
 
-single_node_mutex::single_node_mutex(client& zk, std::string path)
-    : single_node_mutex{zk, std::move(path), {}}
-{
-}
 single_node_mutex::single_node_mutex(client& zk, std::string path, lock_options options)
     : lock_functions{zk, std::move(path), std::move(options), detail::kinds::single_node_mutex}
 {
