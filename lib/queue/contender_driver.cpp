@@ -47,7 +47,8 @@ contender_driver::contender_driver(client_core& core, lock_config_ptr config, bo
                                    bool lingers, std::shared_ptr<contender_user> user)
     : user_{std::move(user)}, config_{std::move(config)}, core_{core},
       lease_{core_, config_->options.safety_margin},
-      contender_{lease_, *user_, config_, shared, lingers}, requests_{core_, *config_, contender_}
+      contender_{lease_, *user_, config_, shared, lingers}, requests_{core_, *config_, contender_,
+                                                                      *this}
 {
 }
 
@@ -399,10 +400,7 @@ void contender_driver::perform(const protocol::command& c)
         break;
     }
     case kind::gone: gone(c.error); break;
-    default:
-        requests_.send(c, {shared_from_this(), [](void* me, const contender_requests::news& n) {
-                               static_cast<contender_driver*>(me)->answered(n);
-                           }});
+    default: requests_.send(c);
     }
 }
 

@@ -105,6 +105,8 @@ public:
     // The data of its node, as far as they are its owner's.
     void keep_own_data(std::string_view data) { requests_.keep_own_data(data); }
 
+    // The contender was given an answer to a request, or the event of a watch.
+    void answered(const contender_requests::news& n);
     void check() override; // whether the lock is safe still
     void catch_up() override;
 
@@ -149,7 +151,6 @@ private:
     // ---- of the contender
     template <class Input>
     void feed(Input&& input);
-    void answered(const contender_requests::news& n);
     void carry_out();
     void perform(const protocol::command& c);
     void end_pause();

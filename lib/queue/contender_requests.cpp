@@ -3,6 +3,7 @@
 #include <colock/queue_view.hpp>
 
 #include "names/contender_name.hpp"
+#include "queue/contender_driver.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,10 +30,7 @@ contender::listing listing_in(const zk::reply& r)
 // On a node, or on the directory, which has no name here. In the list of the contender until it fires, or nobody wants it any
 // more; outlives that when its answer is still to come.
 struct contender_requests::watch final : zk::watch_registry::subscriber {
-    watch(contender_requests& r, const completion& done, protocol::node_name on)
-        : of{r}, owner{done.owner.lock().get()}, then{done.then}, name{std::move(on)}
-    {
-    }
+    watch(contender_requests& r, protocol::node_name on) : of{r}, name{std::move(on)} {}
 
     void watch_fired(const watch_event& event) noexcept override
     {
@@ -51,33 +49,31 @@ struct contender_requests::watch final : zk::watch_registry::subscriber {
         return is_on_node() ? of.config_.node(name) : of.path();
     }
 
-    contender_requests& of; // a part of the owner
-    void* const owner;
-    void (*const then)(void* owner, const news& n);
+    contender_requests& of;
     const protocol::node_name name;
     request* reading = nullptr;        // until it is answered
     std::unique_ptr<std::string> data; // then, or its beginning; while somebody listens
 };
 
 // The inputs are of one kind of contender where their commands are.
-void contender_requests::send(const protocol::command& c, const completion& done)
+void contender_requests::send(const protocol::command& c)
 {
     using protocol::commands;
     using kind = protocol::command::kind;
     switch (c.type) {
-    case kind::make_directory: make_directory(done); break;
-    case kind::create: create(c, done); break;
+    case kind::make_directory: make_directory(); break;
+    case kind::create: create(c); break;
     case kind::list:
     case kind::list_again:
-        submit({.op = zk::opcode::children, .path = path()}, done,
+        submit({.op = zk::opcode::children, .path = path()},
                [this](contender& of, const zk::reply& r, commands& out) {
                    show(of, r.error, listing_in(r), out);
                });
         break;
     case kind::list_and_watch:
-    case kind::watch_newcomers: list_and_watch(c.type, done); break;
+    case kind::watch_newcomers: list_and_watch(c.type); break;
     case kind::look:
-        submit({.op = zk::opcode::exists, .path = path()}, done,
+        submit({.op = zk::opcode::exists, .path = path()},
                [this](protocol::single_node& of, const zk::reply& r, commands& out) {
                    const auto& claimed = contender_.facts().claimed;
                    of.looked(r.error, identity_in(r.stat),
@@ -85,25 +81,25 @@ void contender_requests::send(const protocol::command& c, const completion& done
                });
         break;
     case kind::watch: // reads data, never existence: that leaves no watch on a node that is gone
-        submit_watch(c.name, done,
+        submit_watch(c.name,
                      [this](watch& which, const zk::reply& r) { return node_read(which, r); });
         break;
     case kind::unwatch: unwatch(c.name); break;
     case kind::remove:
-        submit({.op = zk::opcode::remove, .path = config_.node(c.name)}, done,
+        submit({.op = zk::opcode::remove, .path = config_.node(c.name)},
                [](auto& of, const zk::reply& r, commands& out) { of.removed(r.error, out); });
         break;
     case kind::step_down: {
         zk::recycled_vector<transaction_op> both(2);
         both[0] = create_op(config_.node(c.name), owner_data(), {.mode = create_mode::ephemeral});
         both[1] = remove_op(config_.node(contender_.own_name()));
-        submit({.op = zk::opcode::multi, .acl = acl(), .ops = std::move(both)}, done,
+        submit({.op = zk::opcode::multi, .acl = acl(), .ops = std::move(both)},
                [](contender& of, const zk::reply& r, commands& out) {
                    of.stepped_down(r.error, out);
                });
         break;
     }
-    case kind::read_directory: read_directory(c, done); break;
+    case kind::read_directory: read_directory(c); break;
     case kind::remove_directory: remove_directory(); break;
     case kind::prove: core_.await_proof(); break;
     default: break; // a report
@@ -111,18 +107,18 @@ void contender_requests::send(const protocol::command& c, const completion& done
 }
 
 template <class Input>
-void contender_requests::submit(zk::call&& call, const completion& done, Input input,
-                                std::size_t room_kept)
+void contender_requests::submit(zk::call&& call, Input input, std::size_t room_kept)
 {
-    auto answered = [this, done, input = std::move(input)](zk::reply&& r) mutable {
-        if (const auto owner = done.owner.lock()) {
+    auto answered = [this, whose = owner_.weak_from_this(),
+                     input = std::move(input)](zk::reply&& r) mutable {
+        if (const auto owner = whose.lock()) {
             note_refusal(r);
             contender_.answered(r.error);
             contender_.feed([&](auto& c, protocol::commands& out) requires std::invocable<
                             Input&, decltype(c), zk::reply&, protocol::commands&> {
                 input(c, r, out);
             });
-            done.then(owner.get(), {});
+            owner->answered({});
         }
     };
     auto own = make_request(std::move(call), on_loss::fail, std::move(answered));
@@ -134,10 +130,10 @@ void contender_requests::submit(zk::call&& call, const completion& done, Input i
 
 // A read that sets a watch. `input` gives the contender the answer, and returns the news.
 template <class Input>
-void contender_requests::submit_watch(protocol::node_name on, const completion& done, Input input)
+void contender_requests::submit_watch(protocol::node_name on, Input input)
 {
-    const auto& with = watches_.emplace_back(std::make_shared<watch>(*this, done, std::move(on)));
-    auto answered = [this, with, whose = done.owner, input](zk::reply&& r) {
+    const auto& with = watches_.emplace_back(std::make_shared<watch>(*this, std::move(on)));
+    auto answered = [this, with, whose = owner_.weak_from_this(), input](zk::reply&& r) {
         with->reading = nullptr;
         const auto owner = whose.lock();
         if (!owner || std::ranges::find(watches_, with) == watches_.end()) {
@@ -147,7 +143,7 @@ void contender_requests::submit_watch(protocol::node_name on, const completion& 
             std::erase(watches_, with); // no watch was set
             note_refusal(r);
         }
-        with->then(owner.get(), input(*with, r));
+        owner->answered(input(*with, r));
     };
     const auto op = with->is_on_node() ? zk::opcode::get : zk::opcode::children;
     auto read = make_request({.op = op, .path = with->path(), .watch = true, .kind = with->kind()},
@@ -183,7 +179,7 @@ const std::string& contender_requests::owner_data() const
 // ---- the directory
 
 // All ancestors at once, and the directory itself: one may lack the permission to create an ancestor that exists.
-void contender_requests::make_directory(const completion& done)
+void contender_requests::make_directory()
 {
     auto paths = protocol::path_and_ancestors(path());
     if (!config_.kind.has_queue || paths.front() == "/") {
@@ -194,7 +190,6 @@ void contender_requests::make_directory(const completion& done)
     for (const auto& each : paths) {
         submit(
             {.op = zk::opcode::create, .path = each, .mode = create_mode::container, .acl = acl()},
-            done,
             [made, last = &each == &paths.back()](auto& c, const zk::reply& r,
                                                   protocol::commands& out) {
                 made->push_back(r.error);
@@ -206,7 +201,7 @@ void contender_requests::make_directory(const completion& done)
     if (paths.empty()) { // the chroot is missing
         contender_.answered({});
         contender_.feed([](auto& c, protocol::commands& out) { c.directory_made({}, out); });
-        done.then(done.owner.lock().get(), {});
+        owner_.answered({});
     }
 }
 
@@ -222,9 +217,9 @@ void contender_requests::show(contender& c, const error_code& ec, const contende
 }
 
 // Together with a listing: what comes after it fires the watch.
-void contender_requests::list_and_watch(protocol::command::kind as, const completion& done)
+void contender_requests::list_and_watch(protocol::command::kind as)
 {
-    submit_watch({}, done, [this, as](const watch&, const zk::reply& r) {
+    submit_watch({}, [this, as](const watch&, const zk::reply& r) {
         auto l = listing_in(r);
         l.watched = true;
         news now;
@@ -242,17 +237,17 @@ void contender_requests::list_and_watch(protocol::command::kind as, const comple
 
 // Whether nothing is lost when somebody makes another one. The servers made the list of the own node from that of this client,
 // as they would make that of a new directory. A client's root is not made again.
-void contender_requests::read_directory(const protocol::command& wanted, const completion& done)
+void contender_requests::read_directory(const protocol::command& wanted)
 {
     const auto list = std::make_shared<access_control_list>();
-    submit({.op = zk::opcode::get_acl, .path = path()}, done,
+    submit({.op = zk::opcode::get_acl, .path = path()},
            [this, list](contender&, zk::reply& r, protocol::commands&) {
                if (!r.error && r.stat.data_length == 0 && path() != "/") {
                    *list = std::move(r.acl);
                    directory_version_ = r.stat.version;
                }
            });
-    submit({.op = zk::opcode::get_acl, .path = config_.node(wanted.name)}, done,
+    submit({.op = zk::opcode::get_acl, .path = config_.node(wanted.name)},
            [list](contender& c, const zk::reply& r, protocol::commands&) {
                c.directory_read(!r.error && r.acl == *list);
            });
@@ -279,7 +274,7 @@ void contender_requests::remove_directory()
 
 // ---- the own node
 
-void contender_requests::create(const protocol::command& wanted, const completion& done)
+void contender_requests::create(const protocol::command& wanted)
 {
     own_.begin_anew();
     const bool in_queue = config_.kind.has_queue;
@@ -289,7 +284,6 @@ void contender_requests::create(const protocol::command& wanted, const completio
          .data = owner_data(),
          .mode = in_queue ? create_mode::ephemeral_sequential : create_mode::ephemeral,
          .acl = acl()},
-        done,
         [this](auto& c, zk::reply& r, protocol::commands& out) {
             own_.move_to(std::move(r.text));
             c.created(r.error, protocol::last_name(own_.path()),
@@ -368,7 +362,7 @@ void contender_requests::fired(const watch& which, bool deleted)
     } else {
         contender_.feed([&](contender& c, protocol::commands&) { now.contention = c.newcomer(); });
     }
-    over->then(over->owner, now);
+    owner_.answered(now);
 }
 
 void contender_requests::unwatch(const protocol::node_name& name)

@@ -13,6 +13,8 @@
 
 namespace colock::detail {
 
+class contender_driver;
+
 // Once the owner is gone, nobody waits for an answer any more, and the path may be another one's. On the strand.
 class contender_requests {
 public:
@@ -21,20 +23,16 @@ public:
         std::optional<protocol::remote_contention> contention = {};
         bool asked_for = false; // somebody has asked for the own node, for the first time
     };
-    // Each answer to a command, and then the event of its watch, is an input of the contender. `then` is called after it, as long as
-    // the owner is there. Of the size that many watches can afford.
-    struct completion {
-        std::weak_ptr<void> owner;
-        void (*then)(void* owner, const news& n);
-    };
 
-    contender_requests(client_core& core, const lock_config& config, running_contender& of) noexcept
-        : core_{core}, config_{config}, contender_{of}
+    contender_requests(client_core& core, const lock_config& config, running_contender& of,
+                       contender_driver& owner) noexcept
+        : core_{core}, config_{config}, contender_{of}, owner_{owner}
     {
     }
 
-    // A request of command.hpp.
-    void send(const protocol::command& c, const completion& done);
+    // A request of command.hpp. Its answer, and then the event of its watch, is an input of the contender; the owner's answered()
+    // is called after it, as long as the owner is there.
+    void send(const protocol::command& c);
 
     // The lock is granted: the own node is what it is from now on.
     void granted();
@@ -60,17 +58,17 @@ private:
         std::string words;
     };
 
-    void make_directory(const completion& done);
-    void create(const protocol::command& wanted, const completion& done);
-    void read_directory(const protocol::command& wanted, const completion& done);
+    void make_directory();
+    void create(const protocol::command& wanted);
+    void read_directory(const protocol::command& wanted);
     void remove_directory();
-    void list_and_watch(protocol::command::kind as, const completion& done);
+    void list_and_watch(protocol::command::kind as);
     void unwatch(const protocol::node_name& name);
 
     template <class Input>
-    void submit(zk::call&& call, const completion& done, Input input, std::size_t room_kept = 0);
+    void submit(zk::call&& call, Input input, std::size_t room_kept = 0);
     template <class Input>
-    void submit_watch(protocol::node_name on, const completion& done, Input input);
+    void submit_watch(protocol::node_name on, Input input);
     void fired(const watch& which, bool deleted);
     void free(watch& unwanted);
     template <class Predicate>
@@ -87,6 +85,7 @@ private:
     client_core& core_;
     const lock_config& config_;
     running_contender& contender_;
+    contender_driver& owner_; // this is a part of it
     own_node own_;
     std::int32_t directory_version_ = 0;     // of its data, when it was looked at
     std::vector<watch_ptr> watches_;         // on nodes and on the directory, until they fire
