@@ -69,8 +69,6 @@ public:
 
     [[nodiscard]] bool wants_contender() const noexcept { return wants_contender_; }
     [[nodiscard]] bool holds() const noexcept { return holds_; }
-    // A user that arrives now has to wait, whatever the time is.
-    [[nodiscard]] bool is_full() const noexcept { return waiting_ != 0 || !has_room(); }
     [[nodiscard]] bool is_idle() const noexcept { return holds_ && users_ == 0; }
     [[nodiscard]] std::size_t users() const noexcept { return users_; }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }

@@ -76,12 +76,8 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         op->make_link(core_).enter(weak_from_this());
     }
     input([&](outcome& out) {
-        // Nobody is admitted to a full queue, whatever the time is: as a rule it need not be read.
-        const bool full = users_.is_full();
-        const auto now = !full || report_.notes_times() ? out.time() : std::chrono::nanoseconds{0};
-        if (!full) {
-            drop_lost_holder(now, out);
-        }
+        const auto now = out.time();
+        drop_lost_holder(now, out);
         auto& user = *op.release();
         if (users_.arrive(user, now, out)) {
             wait(user, until, now);

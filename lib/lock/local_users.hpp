@@ -52,8 +52,6 @@ public:
 
     // ---- users
 
-    // Whoever comes now waits, whatever the time is.
-    [[nodiscard]] bool is_full() const noexcept { return cohort_.is_full(); }
     // One comes. Returns whether it waits; else it is admitted.
     bool arrive(waiter& op, time now, effects& out);
     // One comes that does not wait.

@@ -15,9 +15,7 @@ inline void world::arrive()
     auto& c = clients_[i_];
     outcome out;
     cohort::actions v;
-    if (!lab_->cohorts[c.cohort].is_full()) {
-        drop_lost_holder(out);
-    }
+    drop_lost_holder(out);
     const bool admitted =
         decide(c, [&](cohort& all) { return all.arrive(cohort::time{c.now}, v); });
     ++c.waiting;
