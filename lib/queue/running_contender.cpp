@@ -14,7 +14,7 @@ any_contender make_contender(const lock_config_ptr& config, bool shared, bool li
     using protocol::contender;
     const auto& o = config->options;
     if (!config->kind.has_queue) {
-        return protocol::single_node{{.rejoin_on_expiry = o.rejoin_on_expiry}};
+        return protocol::single_node{o.rejoin_on_expiry};
     }
     return any_contender{std::in_place_type<contender>,
                          contender::settings{.layout = layout_of(config),

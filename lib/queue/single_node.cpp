@@ -85,7 +85,7 @@ void single_node::expired(commands& out)
     case state::waiting:
     case state::owning:
         identity_ = {};
-        if (!settings_.rejoin_on_expiry) {
+        if (!rejoins_) {
             fail(errc::session_expired, out);
         }
         break;

@@ -26,13 +26,7 @@ namespace colock::protocol {
 //   The first one is not preceded by a look, which would cost a round trip, and would not be proof either.
 class single_node {
 public:
-    struct settings {
-        bool rejoin_on_expiry = true;
-
-        friend bool operator==(const settings&, const settings&) = default;
-    };
-
-    explicit single_node(settings s) : settings_{s} {}
+    explicit single_node(bool rejoin_on_expiry = true) : rejoins_{rejoin_on_expiry} {}
 
     // Intentions of the user, as in contender.hpp.
     void join(bool connected, std::int64_t session, commands& out);
@@ -109,7 +103,7 @@ private:
     void start_leaving(commands& out);
     void finish(const error_code& ec, commands& out);
 
-    settings settings_;
+    bool rejoins_; // when its session has expired
     state state_ = state::idle;
 
     bool connected_ = false;

@@ -133,7 +133,7 @@ class laboratory {
 public:
     explicit laboratory(const scenario& s) : rules{s}
     {
-        protocol::single_node first{{.rejoin_on_expiry = s.rejoin_on_expiry}};
+        protocol::single_node first{s.rejoin_on_expiry};
         static_cast<void>(id_of(first));
     }
 

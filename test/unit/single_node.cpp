@@ -31,7 +31,7 @@ constexpr node_identity theirs{1001, another};
 
 // A contender, whose inputs return what it says to them, as a text: "create, watch".
 struct play : protocol::single_node {
-    explicit play(settings s = {}) : single_node{s} {}
+    explicit play(bool rejoin_on_expiry = true) : single_node{rejoin_on_expiry} {}
 
     std::string join(bool is_connected = true)
     {
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(the_session_ends)
     BOOST_TEST(waiting.expired() == "");
     BOOST_TEST(waiting.connected(another) == "create");
 
-    play impatient{{.rejoin_on_expiry = false}};
+    play impatient{false};
     impatient.join();
     impatient.created(node_exists);
     impatient.watched(lost_connection);
