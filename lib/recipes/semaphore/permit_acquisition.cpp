@@ -1,6 +1,5 @@
 // Runs one protocol::permits::acquisition on a client: carries out its commands, tells it the answers.
 #include "lock/holder_query.hpp"
-#include "lock/wait_report.hpp"
 #include "lock/waiting_words.hpp"
 #include "names/path.hpp"
 #include "queue/making_directory.hpp"
@@ -12,6 +11,7 @@
 #include "recipes/semaphore/numbers.hpp"
 #include "recipes/semaphore/permit_lease.hpp"
 #include "recipes/semaphore/semaphore_state.hpp"
+#include "recipes/semaphore/wait_report.hpp"
 #include "session/end_of_wait.hpp"
 #include "session/machine_runner.hpp"
 #include "session/watch_state.hpp"
