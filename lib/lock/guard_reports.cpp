@@ -18,7 +18,7 @@ namespace colock::detail {
 namespace {
 
 template <class Guard>
-void refuse(error_code& ec, Guard& held, diagnostics* told)
+void take_back(error_code& ec, Guard& held, diagnostics* told)
 {
     const auto why = ec ? error_code{} : held.loss_reason();
     if (!why || why == errc::not_held) {
@@ -86,17 +86,17 @@ void body_reports::overdue(const std::shared_ptr<client_core>& core, std::string
 
 void refuse_lost(error_code& ec, unique_lock& held, diagnostics* told)
 {
-    refuse(ec, held, told);
+    take_back(ec, held, told);
 }
 
 void refuse_lost(error_code& ec, permit& held, diagnostics* told)
 {
-    refuse(ec, held, told);
+    take_back(ec, held, told);
 }
 
 void refuse_lost(error_code& ec, multi_guard& held, diagnostics* told)
 {
-    refuse(ec, held, told);
+    take_back(ec, held, told);
 }
 
 } // namespace colock::detail
