@@ -67,7 +67,7 @@ void contender_requests::send(const protocol::command& c)
     case kind::list_again:
         submit({.op = zk::opcode::children, .path = path()},
                [this](contender& of, const zk::reply& r, commands& out) {
-                   show(of, r.error, listing_in(r), out);
+                   take_listing(of, r.error, listing_in(r), out);
                });
         break;
     case kind::list_and_watch:
@@ -206,8 +206,8 @@ void contender_requests::make_directory()
 }
 
 // A listing may lack the own node, which others have deleted while no watch was set.
-void contender_requests::show(contender& c, const error_code& ec, const contender::listing& l,
-                              protocol::commands& out)
+void contender_requests::take_listing(contender& c, const error_code& ec,
+                                      const contender::listing& l, protocol::commands& out)
 {
     const auto before = c.node();
     c.listed(ec, l, out);
@@ -226,7 +226,7 @@ void contender_requests::list_and_watch(protocol::command::kind as)
         contender_.answered(r.error);
         contender_.feed([&](contender& c, protocol::commands& out) {
             if (as == protocol::command::kind::list_and_watch) {
-                show(c, r.error, l, out);
+                take_listing(c, r.error, l, out);
             } else {
                 now.contention = c.newcomers_watched(r.error, l);
             }

@@ -76,8 +76,8 @@ private:
     [[nodiscard]] news node_read(watch& which, const zk::reply& r);
     void write_own_data_back(std::int32_t version);
     void note_refusal(const zk::reply& r);
-    void show(protocol::contender& c, const error_code& ec, const protocol::contender::listing& l,
-              protocol::commands& out);
+    void take_listing(protocol::contender& c, const error_code& ec,
+                      const protocol::contender::listing& l, protocol::commands& out);
     [[nodiscard]] const std::string& path() const noexcept { return config_.path; }
     [[nodiscard]] const access_control_list& acl() const;
     [[nodiscard]] const std::string& owner_data() const; // what the node is made with
