@@ -22,7 +22,7 @@ void read_holder(const std::shared_ptr<client_core>& core, std::string node,
         {.op = zk::opcode::get, .path = std::move(node)}, on_loss::fail,
         [core, before_own, then = std::move(then)](zk::reply&& r) {
             const auto data = protocol::without_mark(r.text);
-            then(r.error || data == protocol::request_to_let_go // which hides whose node it is
+            then(r.error || data == protocol::revocation_request // which hides whose node it is
                      ? std::nullopt
                      : std::optional{
                            asked_holder{.data = std::string{data.substr(0, most_of_owner_data)},

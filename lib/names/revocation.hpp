@@ -1,4 +1,4 @@
-// What the data of a node say of a request to let it go. Sans-io.
+// What the data of a node say of a request to release it. Sans-io.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace colock::protocol {
 
-// The request, as Apache Curator writes it and compares with it; colock::revocation_request is the same.
-inline constexpr std::string_view request_to_let_go = "__REVOKE__";
+// The request, as Apache Curator writes it and compares with it. colock::revocation_request is the same, beside what knows Asio.
+inline constexpr std::string_view revocation_request = "__REVOKE__";
 
 // The owner that has read the request writes its own data back, followed by this line: whoever looks then learns who it is,
 // and that it was asked. Readers that do not know the line show it, as a part of the program's name at the most; to Curator it is
@@ -22,7 +22,7 @@ inline constexpr std::string_view mark_of_request = "\n__REVOKE__";
 // Whether somebody has asked for the node.
 [[nodiscard]] inline bool was_asked_for(std::string_view data) noexcept
 {
-    return data == request_to_let_go || is_marked(data);
+    return data == revocation_request || is_marked(data);
 }
 
 [[nodiscard]] inline std::string marked(std::string_view data)
@@ -42,7 +42,7 @@ inline constexpr std::string_view mark_of_request = "\n__REVOKE__";
 // The same, of any node: nothing until the owner has read a request.
 [[nodiscard]] inline std::string said_by_owner(std::string_view data)
 {
-    return data == request_to_let_go ? std::string{} : std::string{without_mark(data)};
+    return data == revocation_request ? std::string{} : std::string{without_mark(data)};
 }
 
 } // namespace colock::protocol

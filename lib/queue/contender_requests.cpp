@@ -330,7 +330,7 @@ contender_requests::news contender_requests::node_read(watch& which, const zk::r
     news now;
     const bool own = contender_.ask(
         [&](const auto& c) { return c.has_node() && c.name() == std::string_view{which.name}; });
-    const bool request = r.text == protocol::request_to_let_go;
+    const bool request = r.text == protocol::revocation_request;
     if (own && !r.error) {
         now.asked_for = own_.read(r.text, owner_data());
         if (request) {

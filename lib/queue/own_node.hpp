@@ -27,7 +27,7 @@ public:
     // What a server says is in it. Returns whether that is the first request for it.
     [[nodiscard]] bool read(std::string_view data, const std::string& first)
     {
-        if (data == protocol::request_to_let_go) {
+        if (data == protocol::revocation_request) {
             return !std::exchange(is_asked_for_, true);
         }
         keep(protocol::without_mark(data), first);

@@ -60,7 +60,7 @@ private:
                     look_again(); // the next one leads now
                 } else if (ec) {
                     fail(ec);
-                } else if (seen_ && found.value.data == protocol::request_to_let_go) {
+                } else if (seen_ && found.value.data == protocol::revocation_request) {
                     look_again_after(std::move(found.changes)); // the leader writes its own back
                 } else if (auto who = protocol::said_by_owner(found.value.data); who != seen_) {
                     finish(std::move(who));
