@@ -28,7 +28,7 @@ struct character {
 // Whether a server may say that a node has this name, or this path. An ensemble may have grown old: up to 3.4, PathUtils took the
 // characters at the ends of the ranges that it refuses now (ZOOKEEPER-1628): U+001F, U+007F, U+009F, U+F8FF, U+FFF0 and U+FFFF. So
 // a name is refused only for what no ZooKeeper has ever let anybody create, and what would harm: control characters, "." and "..",
-// and bytes that are no UTF-8. Others no ZooKeeper has taken either, but a lock beside them works.
+// and bytes that are no UTF-8. It passes some names that no ZooKeeper has taken either: a lock beside them works.
 [[nodiscard]] bool is_node_name(std::string_view name) noexcept;
 [[nodiscard]] bool is_node_path(std::string_view path) noexcept;
 
