@@ -406,7 +406,7 @@ void local_queue::note(outcome& out)
     for (auto& each : out.admitted) {
         wait_no_longer(each);
         const auto waited_since = std::exchange(each.tag, out.turn++);
-        report_.granted(each, waited_since, out.holder->observed, out.reported, out.time());
+        report_.granted(each, waited_since, *out.holder, out.reported, out.time());
     }
     if (!out.admitted.empty() && users_.first() == nullptr) {
         report_.nobody_waits();

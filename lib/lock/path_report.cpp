@@ -118,8 +118,8 @@ void path_report::name_holder(waiter& op) const
     }
 }
 
-void path_report::granted(waiter& op, std::uint64_t waited_since, open_holds& holds,
-                          of_input& input, time now)
+void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by, of_input& input,
+                          time now)
 {
     if (users_here_ && !shared_) { // readers that come and go hide how long each of them stays
         users_here_->enter(now);
@@ -139,7 +139,7 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, open_holds& ho
     } else if (input.waited_for) {
         o.holder = new seen_holder{*input.waited_for};
     }
-    holds.add(op.tag, {o.id, o.part_of, o.granted});
+    by.observed.emplace(op.tag, observed_hold{o.id, o.part_of, o.granted});
 }
 
 void path_report::released(bool leaves, bool handed_off)
@@ -158,7 +158,10 @@ void path_report::turn_ends(node_users& by, std::uint64_t turn, const error_code
         node_lost(by, loss, margin, input);
     } else {
         core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
-        hold_ends(by.observed.take(turn), {}, margin, input);
+        if (const auto at = by.observed.find(turn); at != by.observed.end()) {
+            input.ended.push_back({at->second, {}, margin});
+            by.observed.erase(at);
+        }
     }
 }
 
@@ -166,16 +169,9 @@ void path_report::node_lost(node_users& of, const error_code& why, time margin, 
 {
     if (!std::exchange(of.loss_counted, true)) {
         core_.count_losses(why, of.users);
-        of.observed.take_all(
-            [&](const observed_hold& each) { hold_ends(each, why, margin, input); });
-    }
-}
-
-void path_report::hold_ends(const observed_hold& h, const error_code& loss, time margin,
-                            of_input& input)
-{
-    if (observed_ && h.id != 0) {
-        input.ended.push_back({h, loss, margin});
+        for (const auto& [turn, each] : std::exchange(of.observed, {})) {
+            input.ended.push_back({each, why, margin});
+        }
     }
 }
 

@@ -8,7 +8,6 @@
 #include "lock/waiting_words.hpp"
 #include "queue/lock_config.hpp"
 #include "report/contenders_ahead.hpp"
-#include "report/open_holds.hpp"
 #include "report/telemetry.hpp"
 #include "session/core.hpp"
 
@@ -69,8 +68,7 @@ public:
     void fails(const error_code& ec, const situation& s);
     // The waiter is not granted the lock: whom it has waited for.
     void name_holder(waiter& op) const;
-    void granted(waiter& op, std::uint64_t waited_since, open_holds& holds, of_input& input,
-                 time now);
+    void granted(waiter& op, std::uint64_t waited_since, node_users& by, of_input& input, time now);
     // `leaves`: the client deletes the node.
     void released(bool leaves, bool handed_off);
     // A turn has ended, or was lost before. `margin`: the time until the lock counts as lost.
@@ -111,7 +109,6 @@ private:
         std::optional<seen_holder> seen;
     };
 
-    void hold_ends(const observed_hold& h, const error_code& loss, time margin, of_input& input);
     [[nodiscard]] wait_reasons reasons(const situation& s, std::size_t before) const;
     [[nodiscard]] std::string name() const;
     [[nodiscard]] bool logs_grants() const noexcept;
