@@ -23,8 +23,8 @@ public:
     // What the guardian says next; empty when it is gone, and behind kill().
     boost::asio::awaitable<std::optional<message>> next();
 
-    // Continues the guardian, should somebody have stopped it. To be called a few times a second: it also learns who becomes a
-    // child of this process without being a command's.
+    // Continues the guardian, should somebody have stopped it. To be called a few times a second: a guardian that this process has
+    // forked also learns who becomes a child of this process without being a command's.
     virtual void keep_going() = 0;
 
     // For a guardian that does nothing. What it has said and nobody has read is lost.

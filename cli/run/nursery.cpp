@@ -248,7 +248,6 @@ public:
 
     void keep_going() override
     {
-        of_.keep_going();
         if (const auto own = process()) {
             ::kill(own, SIGCONT);
         }

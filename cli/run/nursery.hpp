@@ -49,6 +49,10 @@ public:
     // A guardian for one run of the shard's command. To be destroyed before this object, and before `bound`.
     [[nodiscard]] std::unique_ptr<guardian_socket> make(std::uint32_t shard, shared_bound& bound);
 
+    // Continues the nursery, should somebody have stopped it, and learns who becomes a child of this process without being a
+    // command's. To be called a few times a second: it looks at all guardians, so none of them does this for itself.
+    void keep_going();
+
     // Completes when somebody has killed it: then there are no more guardians.
     boost::asio::awaitable<void> wait_gone();
 
@@ -57,7 +61,6 @@ private:
 
     [[nodiscard]] std::vector<pid_t> own_processes() const;
     [[nodiscard]] bool is_there() const noexcept;
-    void keep_going();
     boost::asio::awaitable<void> end_what_is_left_of(pid_t guardian,
                                                      std::function<void(int)> refused);
 

@@ -143,6 +143,11 @@ private:
             throw failure_of(ec, why.message());
         }
         nursery_.adopt_orphans();
+        asio::co_spawn(context_, keep_nursery_going(), [](const std::exception_ptr& failed) {
+            if (failed) {
+                std::rethrow_exception(failed);
+            }
+        });
         is_member_ = true;
         what_.manager.ready("takes part in " + what_.path);
         // The shards of one session are safe for the same time.
@@ -175,6 +180,15 @@ private:
         co_await nursery_.wait_gone();
         throw failure{usage, "somebody killed the process that starts the guardians, so there can "
                              "be no more commands"};
+    }
+
+    // Until the context stops: commands that are ended still need their guardians.
+    asio::awaitable<void> keep_nursery_going()
+    {
+        for (;;) {
+            co_await pause(100ms);
+            nursery_.keep_going();
+        }
     }
 
     // The body of a shard. It is cancelled when the shard moves, or is lost.
