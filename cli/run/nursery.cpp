@@ -44,6 +44,7 @@ struct request {
 };
 constexpr std::size_t files = 2;
 
+// False when the nursery takes no more now, such as when it has much to read: then to be asked again.
 bool ask(int nursery, const request& r)
 {
     std::uint32_t shard = r.shard;
@@ -63,7 +64,7 @@ bool ask(int nursery, const request& r)
     ssize_t sent = 0;
     while ((sent = ::sendmsg(nursery, &all, MSG_NOSIGNAL | MSG_DONTWAIT)) < 0 && errno == EINTR) {
     }
-    return sent >= 0;
+    return sent >= 0 || errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN;
 }
 
 enum class heard { nothing, request, end };
@@ -197,7 +198,7 @@ private:
     bool in_order_ = true;
 };
 
-// Each shard takes three files of this process. Its command keeps the limit that the nursery has inherited.
+// Each shard takes three files of this process, and one more until the nursery has it. Its command keeps the limit that the nursery has inherited.
 void raise_limit_of_files() noexcept
 {
     ::rlimit limit{};
@@ -225,19 +226,31 @@ std::vector<std::string> words_for(std::uint32_t shard, std::vector<std::string>
 class nursery::guardian_of_shard final : public guardian_socket {
 public:
     guardian_of_shard(nursery& of, std::uint32_t shard, shared_bound& bound)
-        : of_{of}, bound_{bound}
+        : of_{of}, shard_{shard}, bound_{bound}
     {
         int ends[2];
         if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
             throw std::system_error{errno, std::generic_category(), "socketpair"};
         }
         open(ends[0]);
-        ask(of_.socket_, {shard, ends[1], bound.file()}); // else the other end is closed now
-        ::close(ends[1]);
+        other_end_ = ends[1];
+        ask_for_it();
         of_.guardians_.push_back(this);
     }
     // It ends when nothing is left; nobody waits for that.
-    ~guardian_of_shard() override { std::erase(of_.guardians_, this); }
+    ~guardian_of_shard() override
+    {
+        std::erase(of_.guardians_, this);
+        give_other_end_up();
+    }
+
+    // Once the nursery has taken it or has gone, this process has the other end no more.
+    void ask_for_it()
+    {
+        if (other_end_ >= 0 && ask(of_.socket_, {shard_, other_end_, bound_.file()})) {
+            give_other_end_up();
+        }
+    }
 
     [[nodiscard]] pid_t process() const noexcept
     {
@@ -259,6 +272,7 @@ public:
         if (const auto own = process()) {
             ::kill(own, SIGKILL);
         }
+        give_other_end_up();
         close();
     }
     asio::awaitable<void> end_by_force(std::function<void(int)> refused) override
@@ -268,8 +282,17 @@ public:
     }
 
 private:
+    void give_other_end_up()
+    {
+        if (other_end_ >= 0) {
+            ::close(std::exchange(other_end_, -1));
+        }
+    }
+
     nursery& of_;
+    const std::uint32_t shard_;
     shared_bound& bound_;
+    int other_end_ = -1;
 };
 
 nursery::nursery(const nursery_task& task) : patience_{task.terms.grace + std::chrono::seconds{1}}
@@ -348,6 +371,7 @@ void nursery::keep_going()
     if (is_there()) {
         ::kill(process_, SIGCONT);
     }
+    std::ranges::for_each(guardians_, &guardian_of_shard::ask_for_it);
 }
 
 asio::awaitable<void> nursery::end_what_is_left_of(pid_t guardian, std::function<void(int)> refused)

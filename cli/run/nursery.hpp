@@ -49,8 +49,9 @@ public:
     // A guardian for one run of the shard's command. To be destroyed before this object, and before `bound`.
     [[nodiscard]] std::unique_ptr<guardian_socket> make(std::uint32_t shard, shared_bound& bound);
 
-    // Continues the nursery, should somebody have stopped it, and learns who becomes a child of this process without being a
-    // command's. To be called a few times a second: it looks at all guardians, so none of them does this for itself.
+    // Continues the nursery, should somebody have stopped it, asks it again for what it had no room for, and learns who becomes
+    // a child of this process without being a command's. To be called a few times a second: it looks at all guardians, so none
+    // of them does this for itself.
     void keep_going();
 
     // Completes when somebody has killed it: then there are no more guardians.

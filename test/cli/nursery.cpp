@@ -1,6 +1,8 @@
 // The supervisor's end of a real nursery: what many guardians cost, and what becomes of many that are asked for at once.
 #include "run/nursery.hpp"
 
+#include <support/wait_until.hpp>
+
 #include "run/boot_time.hpp"
 #include "run/inherited_signals.hpp"
 #include "run/process_tree.hpp"
@@ -9,9 +11,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <list>
@@ -19,6 +24,7 @@
 #include <optional>
 
 using namespace colock::cli;
+using colock::test::wait_until;
 using namespace std::chrono_literals;
 
 namespace {
@@ -61,7 +67,7 @@ BOOST_AUTO_TEST_SUITE(nursery_)
 BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
 {
     constexpr std::size_t number = 50;
-    nursery_scene s{"exit 0"};
+    nursery_scene s{"exit"};
     s.make(number);
     polls = 0;
     for (const auto& each : s.guardians) {
@@ -70,6 +76,23 @@ BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
     s.all->keep_going();
     BOOST_TEST(polls > number);
     BOOST_TEST(polls < 5 * number);
+}
+
+// More than a socket takes unread: the nursery reads none meanwhile.
+BOOST_AUTO_TEST_CASE(a_burst_is_asked_for_again_until_there_is_room)
+{
+    constexpr std::size_t number = 400;
+    nursery_scene s{"exit"};
+    const auto process = children_of(::getpid()).front();
+    ::kill(process, SIGSTOP);
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(process, &status, WUNTRACED) == process);
+    s.make(number);
+    const auto all_are_there = [&] {
+        s.all->keep_going();
+        return std::ranges::all_of(s.bounds, [](auto& each) { return each.guardian() != 0; });
+    };
+    BOOST_TEST(wait_until(all_are_there, 60s));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
