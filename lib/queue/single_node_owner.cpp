@@ -5,9 +5,13 @@
 
 namespace colock::protocol {
 
+// A container, and a time to live, stand in the place of an owner.
 bool is_ephemeral(std::int64_t owner) noexcept
 {
-    return owner != 0 && owner != std::numeric_limits<std::int64_t>::min();
+    // In the highest three bytes. A session that began at the server 255 has bits of a time in the lower two of them.
+    constexpr std::uint64_t time_to_live = 0xff'0000;
+    return owner != 0 && owner != std::numeric_limits<std::int64_t>::min() &&
+           static_cast<std::uint64_t>(owner) >> 40 != time_to_live;
 }
 
 void single_node::created(const error_code& ec, std::string_view, node_identity identity,

@@ -219,7 +219,9 @@ BOOST_AUTO_TEST_CASE(the_directory_of_another_kind_of_lock)
 
 BOOST_AUTO_TEST_CASE(a_node_that_is_not_ephemeral)
 {
-    for (const auto owner : {std::int64_t{0}, std::numeric_limits<std::int64_t>::min()}) {
+    constexpr auto an_hour_to_live = static_cast<std::int64_t>(0xff00'0000'0036'ee80);
+    for (const auto owner :
+         {std::int64_t{0}, std::numeric_limits<std::int64_t>::min(), an_hour_to_live}) {
         play waiting;
         waiting.join();
         waiting.created(node_exists);
@@ -229,6 +231,15 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_not_ephemeral)
         trying.try_join();
         BOOST_TEST(trying.looked({1001, owner}) == with("failed", errc::not_ephemeral) + ", gone");
     }
+}
+
+// The server's number is in the highest byte of a session.
+BOOST_AUTO_TEST_CASE(a_session_that_began_at_the_server_255)
+{
+    play waiting;
+    waiting.join();
+    waiting.created(node_exists);
+    BOOST_TEST(waiting.watched({1001, static_cast<std::int64_t>(0xff01'9b2c'4d5e'0000)}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_create_of_unknown_outcome)
