@@ -57,7 +57,7 @@ void judge(const std::string& path, const std::string& name, const node_stat& st
     const bool is_old = milliseconds{stat.ctime} < oldest;
     if (is_contender_name(name)) {
         ++l.contenders;
-        if (stat.ephemeral_owner == 0) {
+        if (!is_of_session(stat.ephemeral_owner)) {
             l.without_session.add(path);
         } else if (is_old) {
             l.old.add(path);

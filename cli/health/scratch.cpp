@@ -5,10 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdint>
-#include <limits>
 #include <random>
 
 namespace colock::cli {
@@ -25,22 +22,12 @@ std::string unique_name(std::string_view beginning)
     return name;
 }
 
-namespace {
-
-bool is_of_a_session(const node_stat& s)
-{
-    constexpr std::int64_t container = std::numeric_limits<std::int64_t>::min();
-    return s.ephemeral_owner != 0 && s.ephemeral_owner != container;
-}
-
-} // namespace
-
 asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
 {
     for (;; path = parent_of(path)) {
         const auto [ec, found] = co_await zk.async_children(path, no_throw);
         const bool is_lock = std::ranges::any_of(found.names, is_contender_name) ||
-                             is_of_a_session(found.stat); // which has no children
+                             is_of_session(found.stat.ephemeral_owner); // which has no children
         // Perhaps the directory of a free lock, in which other libraries take any node for a contender.
         const bool may_be_lock = is_lock || (!ec && found.names.empty());
         if (path == "/" || (!may_be_lock && ec != zookeeper_errc::no_node)) {

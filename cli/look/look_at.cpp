@@ -47,12 +47,6 @@ queue_entry entry_of_node(const std::string& path, const get_result& found)
     return e;
 }
 
-// A container has the smallest number there is in place of a session.
-bool is_ephemeral(const node_stat& s)
-{
-    return s.ephemeral_owner != 0 && s.ephemeral_owner != std::int64_t{-1} - 0x7fff'ffff'ffff'ffff;
-}
-
 asio::awaitable<queue_view> view(client& zk, std::string path, layout names, std::size_t most_read,
                                  seen_lock& into)
 {
@@ -132,7 +126,7 @@ asio::awaitable<bool> may_be_member(client& zk, std::string path)
 {
     const auto [ec, node] = co_await zk.async_get(path, no_throw);
     require_fact(ec);
-    co_return !ec && is_ephemeral(node.stat) && !parse_owner(node.data).host;
+    co_return !ec && is_of_session(node.stat.ephemeral_owner) && !parse_owner(node.data).host;
 }
 
 // Of a directory without a queue.
@@ -190,7 +184,7 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     seen.exists = true;
     seen.data = node.data;
     seen.stat = node.stat;
-    if (!get_ec && is_ephemeral(node.stat)) {
+    if (!get_ec && is_of_session(node.stat.ephemeral_owner)) {
         seen.what = &kinds::single_node_mutex;
         seen.queue.entries.push_back(entry_of_node(path, node));
         co_return seen;

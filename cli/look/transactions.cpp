@@ -1,5 +1,6 @@
 #include "look/transactions.hpp"
 
+#include "names/node_path.hpp"
 #include "protocol/jute.hpp"
 #include "protocol/types.hpp"
 
@@ -44,15 +45,6 @@ std::int64_t time_in(std::int64_t milliseconds)
 {
     constexpr std::int64_t latest = 9'000'000'000'000; // in 2255
     return std::clamp(milliseconds, std::int64_t{0}, latest);
-}
-
-// A container and a time to live stand in the place of an owner.
-std::int64_t session_in(std::int64_t owner)
-{
-    constexpr std::uint64_t time_to_live = 0xff; // in the highest byte
-    const bool is_one =
-        owner != INT64_MIN && static_cast<std::uint64_t>(owner) >> 56 != time_to_live;
-    return is_one ? owner : 0;
 }
 
 void skip_list(jute_reader& in)
@@ -248,7 +240,8 @@ snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
         for (int version = 0; version != 3; ++version) {
             in.integer();
         }
-        n.session = session_in(in.longer());
+        const auto owner = in.longer();
+        n.session = is_of_session(owner) ? owner : 0;
         note(in.longer(), 0); // of its children
         require(in.is_good(), "is not whole");
         if (n.zxid <= zxid && is_wanted(n.path)) {

@@ -37,10 +37,7 @@ std::string token_words(const queue_entry& e)
 
 bool has_session(const queue_entry& e)
 {
-    constexpr std::int64_t container = std::int64_t{-1} - 0x7fff'ffff'ffff'ffff;
-    constexpr int time_to_live = 0xff; // in the highest byte
-    return e.session != 0 && e.session != container &&
-           static_cast<std::uint64_t>(e.session) >> 56 != time_to_live;
+    return is_of_session(e.session);
 }
 
 std::string who(const queue_entry& e)

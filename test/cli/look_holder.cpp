@@ -2,8 +2,9 @@
 //
 //   look_holder HOSTS TIMEOUT_MS OWNER KIND PATH...
 //
-// KIND is mutex, writer, reader, semaphore (of one permit), election or single_node. OWNER is the data of its nodes, "-" for
-// the usual ones. It prints "held" when it has a lock, and goes on to the next one with each line on its input.
+// KIND is mutex, writer, reader, semaphore (of one permit), election or single_node; a directory is no lock, but has a time to
+// live. OWNER is the data of its nodes, "-" for the usual ones. It prints "held" when it has a lock, and goes on to the next
+// one with each line on its input.
 #include <colock/colock.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -63,6 +64,9 @@ asio::awaitable<void> take(colock::client& zk, std::string kind, std::string pat
         colock::single_node_mutex m{zk, path};
         auto held = co_await m.async_lock();
         keep(all, std::move(held));
+    } else if (kind == "directory") {
+        co_await zk.async_create(path, "",
+                                 {.mode = colock::create_mode::persistent_with_ttl, .ttl = 1h});
     } else {
         colock::mutex m{zk, path, options};
         auto held = co_await m.async_lock();

@@ -42,6 +42,18 @@ BOOST_AUTO_TEST_CASE(locks_of_every_kind)
     BOOST_TEST(!contains(r.out, "no-lock"));
 }
 
+BOOST_AUTO_TEST_CASE(a_directory_with_a_time_to_live_is_no_lock_of_a_single_node)
+{
+    zookeeper_options extended;
+    extended.extended_types = true;
+    zookeeper_server server{extended};
+    const auto servers = server.connect_string();
+    const holder_process directory{"directory", {"/brief"}, 20s, "-", servers};
+    const holder_process holder{"mutex", {"/brief"}, 20s, "-", servers};
+    const auto r = run_colock(servers, {"ls", "/brief"});
+    BOOST_TEST(contains(r.out, "/brief  mutex  0 wait\n    held by "), r.out);
+}
+
 BOOST_AUTO_TEST_CASE(the_record_of_a_job_is_no_lock)
 {
     const auto path = fresh_path();
