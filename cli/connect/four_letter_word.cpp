@@ -1,21 +1,19 @@
 #include "connect/four_letter_word.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/look_up.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/system/system_error.hpp>
 
-#include <charconv>
-#include <memory>
+#include <algorithm>
 #include <utility>
 
 namespace colock::cli {
@@ -58,76 +56,28 @@ std::string shown(const endpoint& e)
 
 namespace {
 
-// What the limit ends. The timer's handler may run after the question is answered.
-struct exchange {
-    explicit exchange(const asio::any_io_executor& on) : socket{on}, names{on}, limit{on} {}
-
-    tcp::socket socket;
-    look_up names;
-    asio::steady_timer limit;
-    bool over_time = false;
-};
-
-void start_limit(const std::shared_ptr<exchange>& x, std::chrono::milliseconds limit)
-{
-    x->limit.expires_after(limit);
-    x->limit.async_wait([weak = std::weak_ptr{x}](const error_code& ec) {
-        const auto self = weak.lock();
-        if (ec || !self) {
-            return;
-        }
-        self->over_time = true;
-        error_code ignored;
-        self->names.cancel();
-        self->socket.close(ignored);
-    });
-}
-
-// A number needs no resolver, which may block for long.
-asio::awaitable<void> connect(exchange& x, const std::string& host, const std::string& port,
-                              error_code& ec)
-{
-    error_code no_number;
-    const auto address = asio::ip::make_address(host, no_number);
-    unsigned short number = 0;
-    const auto [end, bad] = std::from_chars(port.data(), port.data() + port.size(), number);
-    if (!no_number && bad == std::errc{} && end == port.data() + port.size()) {
-        const tcp::endpoint to{address, number};
-        co_await x.socket.async_connect(to, asio::redirect_error(asio::use_awaitable, ec));
-        co_return;
-    }
-    const auto found = co_await x.names.addresses_of(host, port, ec);
-    if (!ec) {
-        co_await asio::async_connect(x.socket, found,
-                                     asio::redirect_error(asio::use_awaitable, ec));
-    }
-}
-
-asio::awaitable<std::string> ask(std::string host, std::string port, std::string question,
-                                 std::chrono::milliseconds limit)
+asio::awaitable<std::string> ask(std::string host, std::string port, std::string question)
 {
     const auto executor = co_await asio::this_coro::executor;
-    const auto x = std::make_shared<exchange>(executor);
-    start_limit(x, limit);
+    look_up names{executor};
+    tcp::socket socket{executor};
     std::string answer;
     error_code ec;
-    co_await connect(*x, host, port, ec);
+    const auto found = co_await names.addresses_of(host, port, ec);
+    if (!ec) {
+        co_await asio::async_connect(socket, found, asio::redirect_error(asio::use_awaitable, ec));
+    }
     if (!ec) {
         const auto bytes = asio::buffer(question);
-        co_await asio::async_write(x->socket, bytes, asio::redirect_error(asio::use_awaitable, ec));
+        co_await asio::async_write(socket, bytes, asio::redirect_error(asio::use_awaitable, ec));
     }
     if (!ec) {
         auto into = asio::dynamic_buffer(answer, longest_answer);
-        co_await asio::async_read(x->socket, into, asio::redirect_error(asio::use_awaitable, ec));
+        co_await asio::async_read(socket, into, asio::redirect_error(asio::use_awaitable, ec));
         // A server that closes while something is unread resets the connection, behind the whole answer.
-        if (ec == asio::error::eof ||
-            (ec == asio::error::connection_reset && !x->over_time && !answer.empty())) {
+        if (ec == asio::error::eof || (ec == asio::error::connection_reset && !answer.empty())) {
             ec = {};
         }
-    }
-    x->limit.cancel();
-    if (x->over_time) {
-        ec = asio::error::timed_out;
     }
     if (ec) {
         throw system_error{ec, host + ':' + port};
@@ -140,7 +90,11 @@ asio::awaitable<std::string> ask(std::string host, std::string port, std::string
 asio::awaitable<std::string> ask_server(std::string host, std::string port, std::string word,
                                         std::chrono::milliseconds limit)
 {
-    return ask(std::move(host), std::move(port), std::move(word), limit);
+    auto first = co_await first_of(ask(host, port, std::move(word)), pause(limit));
+    if (first.index() == 1) {
+        throw system_error{asio::error::timed_out, host + ':' + port};
+    }
+    co_return std::get<0>(std::move(first));
 }
 
 bool is_colock_serve(std::string_view srvr)
@@ -164,7 +118,7 @@ asio::awaitable<std::string> ask_admin_server(std::string host, std::string port
 {
     // HTTP 1.0: the answer ends with the connection, and comes in one piece.
     auto question = "GET /commands/" + command + " HTTP/1.0\r\nHost: " + host + "\r\n\r\n";
-    auto answer = co_await ask(host, port, std::move(question), limit);
+    auto answer = co_await ask_server(host, port, std::move(question), limit);
     const auto body = answer.find("\r\n\r\n");
     const auto status = answer.substr(0, answer.find('\r'));
     if (!status.starts_with("HTTP/") || status.find(" 200") == status.npos || body == answer.npos) {

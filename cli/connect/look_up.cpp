@@ -43,11 +43,6 @@ look_up::~look_up()
     question_->answered.reset();
 }
 
-void look_up::cancel()
-{
-    question_->answered->cancel();
-}
-
 asio::awaitable<look_up::tcp::resolver::results_type>
 look_up::addresses_of(std::string host, std::string port, error_code& ec)
 {

@@ -21,11 +21,9 @@ public:
     look_up(const look_up&) = delete;
     ~look_up();
 
-    // Once. operation_aborted when it was cancelled meanwhile, by cancel() or by a signal.
+    // Once. operation_aborted when it was cancelled meanwhile.
     boost::asio::awaitable<tcp::resolver::results_type>
     addresses_of(std::string host, std::string port, boost::system::error_code& ec);
-
-    void cancel();
 
 private:
     struct question;

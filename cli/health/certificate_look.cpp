@@ -1,5 +1,6 @@
 #include "health/certificate_look.hpp"
 
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "connect/tls_question.hpp"
@@ -69,11 +70,10 @@ std::string days(std::chrono::seconds left)
 }
 
 // With what a handshake leaves behind.
-struct handshake : tls_question {
-    using tls_question::tls_question;
-
-    std::optional<facts> server;
-    std::string fault; // why the certificate is not to be trusted
+struct handshake {
+    tls_stream stream;
+    std::optional<facts> server = {};
+    std::string fault = {}; // why the certificate is not to be trusted
 };
 
 void look_at_certificate(handshake& h, const std::string& name)
@@ -158,18 +158,17 @@ asio::awaitable<void> look_at_certificates(const client_options& options, findin
 {
     const auto executor = co_await asio::this_coro::executor;
     for (const auto& at : endpoints_of(options.hosts)) {
-        const auto h = std::make_shared<handshake>(executor, *options.tls);
+        handshake h{{executor, *options.tls}};
         const auto name = options.tls_server_name.empty() ? at.host : options.tls_server_name;
-        look_at_certificate(*h, name);
-        start_limit(h, 3s);
-        const auto failed = co_await shake_hands(*h, at, name);
-        h->limit.cancel();
+        look_at_certificate(h, name);
+        const auto first = co_await first_of(shake_hands(h.stream, at, name), pause(3s));
+        const boost::system::error_code failed =
+            first.index() == 0 ? std::get<0>(first) : asio::error::timed_out;
         ++found.requests;
-        if ((co_await asio::this_coro::cancellation_state).cancelled() !=
-            asio::cancellation_type::none) {
-            throw boost::system::system_error{asio::error::operation_aborted};
+        if (failed == asio::error::operation_aborted) {
+            throw boost::system::system_error{failed};
         }
-        judge(*h, options, at, failed, found);
+        judge(h, options, at, failed, found);
     }
     judge_own(options, found);
 }
