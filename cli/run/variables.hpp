@@ -15,8 +15,8 @@ struct variable {
     friend bool operator==(const variable&, const variable&) = default;
 };
 
-// Each as a name, how many bytes its value has, and the value: no byte of a value can pass for the next variable. Throws
-// std::invalid_argument for what no environment can have.
+// Each as NAME=VALUE, or NAME of one that the command must not find, and a NUL, which no value has: so none can pass for the
+// next variable. Throws std::invalid_argument for what no environment can have.
 [[nodiscard]] std::string packed(const std::vector<variable>& all);
 // What was packed; empty when anything else is in it.
 [[nodiscard]] std::optional<std::vector<variable>> unpacked(std::string_view text);
