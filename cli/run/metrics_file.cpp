@@ -5,6 +5,10 @@
 #include "program/exposition.hpp"
 #include "run/boot_time.hpp"
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,17 +17,25 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
+#include <exception>
+#include <future>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace colock::cli {
 
+namespace asio = boost::asio;
 using namespace std::chrono_literals;
+
+struct metric_change {
+    std::string series;
+    double value;
+    bool adds;
+};
 
 namespace {
 
@@ -54,21 +66,14 @@ constexpr std::array run_outcomes{std::string_view{"succeeded"},
 
 constexpr std::size_t largest = 4 * 1024 * 1024; // of a file that is read
 
-struct metric_change {
-    std::string series;
-    double value;
-    bool adds;
-};
-
 double in_seconds(std::chrono::nanoseconds t)
 {
     return std::chrono::duration<double>{t}.count();
 }
 
-// Throws a text.
 [[noreturn]] void refuse_file(const std::string& what)
 {
-    throw std::string{what + ": " + std::strerror(errno)};
+    throw std::runtime_error{what + ": " + std::strerror(errno)};
 }
 
 class metrics_handle {
@@ -77,7 +82,7 @@ public:
         : number_{::open(name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, mode)}
     {
         if (number_ < 0 && errno == ELOOP) {
-            throw name + " is a link; name the file itself";
+            throw std::runtime_error{name + " is a link; name the file itself"};
         }
         if (number_ < 0) {
             refuse_file("cannot open " + name);
@@ -101,7 +106,7 @@ std::string text_in(int file, const std::string& name)
     while ((size = ::read(file, some, sizeof some)) > 0) {
         text.append(some, static_cast<std::size_t>(size));
         if (text.size() > largest) {
-            throw name + " is too large";
+            throw std::runtime_error{name + " is too large"};
         }
     }
     if (size < 0) {
@@ -116,7 +121,8 @@ void check_is_own(std::string_view text, const std::string& name)
         const auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
         if (!line.empty() && !line.starts_with('#') && !line.starts_with("colock_run_")) {
-            throw name + " has lines that --metrics has not written; give it a file of its own";
+            throw std::runtime_error{
+                name + " has lines that --metrics has not written; give it a file of its own"};
         }
     }
 }
@@ -130,7 +136,7 @@ bool claim(int file, const std::string& name)
             refuse_file("cannot lock " + name);
         }
         if (boot_time() > give_up) {
-            throw std::string{"another process keeps " + name};
+            throw std::runtime_error{"another process keeps " + name};
         }
         std::this_thread::sleep_for(10ms);
     }
@@ -177,7 +183,7 @@ void update_metrics(const std::string& name, const std::vector<metric_change>& c
         const metrics_handle file{name, O_RDWR | O_CREAT, 0644};
         struct stat about {};
         if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-            throw name + " is no regular file";
+            throw std::runtime_error{name + " is no regular file"};
         }
         if (!claim(file, name)) {
             continue;
@@ -199,134 +205,126 @@ void update_metrics(const std::string& name, const std::vector<metric_change>& c
 struct metrics_file::shared {
     const std::string file;
     const std::string path; // of the lock
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<metric_change> open;
-    bool writes = false;
-    bool over = false;
-    std::string fault;
+    asio::io_context io{1};
+    asio::executor_work_guard<asio::io_context::executor_type> keeps_running =
+        asio::make_work_guard(io);
+    // The thread's own.
+    std::vector<metric_change> changes = {};
+    std::string fault = {};
 
-    void serve()
+    void write()
     {
-        std::unique_lock guard{mutex};
-        for (;;) {
-            changed.wait(guard, [&] { return over || !open.empty(); });
-            if (open.empty()) {
-                return;
-            }
-            const auto now = std::exchange(open, {});
-            writes = true;
-            guard.unlock();
-            std::string why;
+        if (const auto all = std::exchange(changes, {}); !all.empty()) {
             try {
-                update_metrics(file, now);
-            } catch (const std::string& text) {
-                why = text;
+                update_metrics(file, all);
             } catch (const std::exception& e) {
-                why = e.what();
+                fault = e.what();
             }
-            guard.lock();
-            writes = false;
-            if (!why.empty()) {
-                fault = std::move(why);
-            }
-            changed.notify_all();
         }
+    }
+
+    [[nodiscard]] metric_change plus(std::string_view name, double value) const
+    {
+        return {series_of(name, {{"path", path}}), value, true};
+    }
+    [[nodiscard]] metric_change outcomes(std::string_view outcome, double value) const
+    {
+        return {series_of("colock_run_outcomes_total",
+                          {{"path", path}, {"outcome", std::string{outcome}}}),
+                value, true};
+    }
+    // To the second: that is what clocks of several machines agree about.
+    [[nodiscard]] metric_change now(std::string_view name) const
+    {
+        const auto since = std::chrono::system_clock::now().time_since_epoch();
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count();
+        return {series_of(name, {{"path", path}}), static_cast<double>(seconds), false};
     }
 };
 
 metrics_file::metrics_file(std::string file, std::string path)
     : shared_{new shared{.file = std::move(file), .path = std::move(path)}}
 {
-    start_detached([all = shared_] { all->serve(); });
+    start_detached([all = shared_] { all->io.run(); });
     // A counter that begins with 1 has not increased.
-    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 0);
+    std::vector<metric_change> zeros{shared_->plus("colock_run_losses_total", 0)};
     for (const auto outcome : run_outcomes) {
-        add(series_of("colock_run_outcomes_total",
-                      {{"path", shared_->path}, {"outcome", std::string{outcome}}}),
-            0);
+        zeros.push_back(shared_->outcomes(outcome, 0));
     }
+    write(std::move(zeros));
 }
 
 metrics_file::~metrics_file()
 {
-    const std::lock_guard guard{shared_->mutex};
-    shared_->over = true;
-    shared_->changed.notify_all();
+    shared_->keeps_running.reset();
 }
 
-void metrics_file::add(std::string series, double value)
+void metrics_file::write(std::vector<metric_change> changes)
 {
-    const std::lock_guard guard{shared_->mutex};
-    shared_->open.push_back({std::move(series), value, true});
-    shared_->changed.notify_all();
-}
-
-// The time, to the second: that is what clocks of several machines agree about.
-void metrics_file::set(std::string_view name)
-{
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const auto value =
-        static_cast<double>(std::chrono::duration_cast<std::chrono::seconds>(now).count());
-    const std::lock_guard guard{shared_->mutex};
-    shared_->open.push_back({series_of(name, {{"path", shared_->path}}), value, false});
-    shared_->changed.notify_all();
+    asio::post(shared_->io, [all = shared_, changes = std::move(changes)] {
+        all->changes.insert(all->changes.end(), changes.begin(), changes.end());
+        asio::post(all->io, [all] { all->write(); }); // with what has come meanwhile
+    });
 }
 
 void metrics_file::waits()
 {
-    now_ = waiting{boot_time()};
+    waits_since_ = boot_time();
 }
 
 void metrics_file::granted()
 {
-    if (const auto* const wait = std::get_if<waiting>(&now_)) {
-        add(series_of("colock_run_wait_seconds_sum", {{"path", shared_->path}}),
-            in_seconds(boot_time() - wait->since));
-        add(series_of("colock_run_wait_seconds_count", {{"path", shared_->path}}), 1);
+    holds_since_ = boot_time();
+    std::vector<metric_change> changes{shared_->now("colock_run_last_grant_timestamp_seconds")};
+    if (const auto since = std::exchange(waits_since_, {})) {
+        changes.push_back(
+            shared_->plus("colock_run_wait_seconds_sum", in_seconds(*holds_since_ - *since)));
+        changes.push_back(shared_->plus("colock_run_wait_seconds_count", 1));
     }
-    set("colock_run_last_grant_timestamp_seconds");
-    now_ = holding{boot_time()};
+    write(std::move(changes));
 }
 
 void metrics_file::gone()
 {
-    if (const auto* const hold = std::get_if<holding>(&now_)) {
-        add(series_of("colock_run_hold_seconds_sum", {{"path", shared_->path}}),
-            in_seconds(boot_time() - hold->since));
-        add(series_of("colock_run_hold_seconds_count", {{"path", shared_->path}}), 1);
-        now_ = std::monostate{};
+    if (const auto since = std::exchange(holds_since_, {})) {
+        write({shared_->plus("colock_run_hold_seconds_sum", in_seconds(boot_time() - *since)),
+               shared_->plus("colock_run_hold_seconds_count", 1)});
     }
 }
 
 void metrics_file::lost()
 {
     gone();
-    add(series_of("colock_run_losses_total", {{"path", shared_->path}}), 1);
+    write({shared_->plus("colock_run_losses_total", 1)});
 }
 
 void metrics_file::ended(int status, std::string_view reason)
 {
     gone();
-    std::string outcome{reason};
-    if (reason == "command") {
-        outcome = status == 0 ? "succeeded" : "failed";
+    const bool succeeded = reason == "command" && status == 0;
+    std::vector<metric_change> changes{shared_->outcomes(reason != "command" ? reason
+                                                         : succeeded         ? "succeeded"
+                                                                             : "failed",
+                                                         1),
+                                       shared_->now("colock_run_last_end_timestamp_seconds")};
+    if (succeeded) {
+        changes.push_back(shared_->now("colock_run_last_success_timestamp_seconds"));
     }
-    add(series_of("colock_run_outcomes_total", {{"path", shared_->path}, {"outcome", outcome}}), 1);
-    set("colock_run_last_end_timestamp_seconds");
-    if (outcome == "succeeded") {
-        set("colock_run_last_success_timestamp_seconds");
-    }
+    write(std::move(changes));
 }
 
 std::string metrics_file::flush(std::chrono::milliseconds patience)
 {
-    std::unique_lock guard{shared_->mutex};
-    const bool is_done = shared_->changed.wait_for(
-        guard, patience, [&] { return shared_->open.empty() && !shared_->writes; });
-    return is_done ? std::exchange(shared_->fault, {})
-                   : shared_->file +
-                         " is not written: another process keeps it, or the disk does not answer";
+    const auto told = std::make_shared<std::promise<std::string>>();
+    asio::post(shared_->io, [all = shared_, told] {
+        all->write();
+        told->set_value(std::exchange(all->fault, {}));
+    });
+    auto fault = told->get_future();
+    return fault.wait_for(patience) == std::future_status::ready
+               ? fault.get()
+               : shared_->file +
+                     " is not written: another process keeps it, or the disk does not answer";
 }
 
 } // namespace colock::cli

@@ -3,11 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <vector>
 
 namespace colock::cli {
+
+struct metric_change;
 
 // What happens to one lock in this process is added to what is in the file already, of this path and of others: several
 // processes of this machine may use one file. Each change is written under a temporary name beside the file, and renamed. A
@@ -34,17 +37,11 @@ public:
 
 private:
     struct shared;
-    struct waiting {
-        std::chrono::nanoseconds since;
-    };
-    struct holding {
-        std::chrono::nanoseconds since;
-    };
 
-    void set(std::string_view name);
-    void add(std::string series, double value);
+    void write(std::vector<metric_change> changes);
 
-    std::variant<std::monostate, waiting, holding> now_;
+    std::optional<std::chrono::nanoseconds> waits_since_;
+    std::optional<std::chrono::nanoseconds> holds_since_;
     std::shared_ptr<shared> shared_; // with the thread
 };
 
