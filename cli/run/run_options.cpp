@@ -180,6 +180,12 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
         throw failure{usage, "--release-timeout is 0, which is too short to release anything"};
     }
     run_basis b;
+    b.program = name;
+    b.words = p.words();
+    b.shell = o.shell;
+    b.release_limit = o.release_timeout;
+    b.keep_identity = o.keep_identity;
+    b.shown = p.shown();
     b.servers =
         to_client_options(o.servers, [&b](const std::string& text) { b.warnings.push_back(text); });
     b.servers.acl = acl_of(o.acl, b.servers);
@@ -192,7 +198,8 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     return b;
 }
 
-supervision supervision_of(const run_options& o, std::string name, lock_kind kind, const program& p)
+supervision supervision_of(const run_options& o, const std::string& name, lock_kind kind,
+                           const program& p)
 {
     if (o.try_only && o.timeout) {
         throw failure{usage, "--try does not wait, and --timeout does; give one"};
@@ -203,33 +210,20 @@ supervision supervision_of(const run_options& o, std::string name, lock_kind kin
                                      " is given twice; the command would wait for itself"};
         }
     }
-    auto b = basis_of(o, name, p);
-    const auto& words = p.words();
-    supervision s;
-    s.program = std::move(name);
-    s.servers = std::move(b.servers);
-    s.warnings = std::move(b.warnings);
+    supervision s{basis_of(o, name, p)};
     if (o.timeout && *o.timeout > 0ms && !o.servers.connect_timeout) {
         s.servers.connect_timeout =
             std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_connect_timeout);
     }
     s.lock = {o.paths.front(),
               kind,
-              std::chrono::duration_cast<std::chrono::milliseconds>(b.terms.margin),
-              owner_of(o, words),
+              std::chrono::duration_cast<std::chrono::milliseconds>(s.terms.margin),
+              owner_of(o, s.words),
               {std::next(o.paths.begin()), o.paths.end()}};
-    s.words = words;
-    s.shell = o.shell;
     s.list_of_parent = o.acl == "parent";
     s.limit = o.try_only ? 0ms : o.timeout;
-    s.terms = b.terms;
-    s.manager = b.manager;
     s.retries = o.retries.value_or(0);
-    s.release_limit = o.release_timeout;
     s.busy_status = o.busy_status;
-    s.report = b.report;
-    s.shown = p.shown();
-    s.keep_identity = o.keep_identity;
     s.leave = daemons{o.leave};
     s.report.leave = s.leave;
     return s;

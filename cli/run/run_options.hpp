@@ -2,7 +2,6 @@
 #pragma once
 
 #include "connect/server_options.hpp"
-#include "run/service_manager.hpp"
 #include "run/supervisor.hpp"
 
 #include <chrono>
@@ -43,20 +42,12 @@ struct run_options {
 // Behind those that the command adds itself. `several`: PATH may be given more than once.
 void add_run_options(CLI::App& to, run_options& options, bool several = false);
 
-// What is the same for one command, and for one of each shard. Throws failure when options contradict each other, or there is
-// no command.
-struct run_basis {
-    client_options servers;
-    std::vector<std::string> warnings;
-    ending_terms terms;
-    service_manager manager;
-    report_terms report;
-};
+// Throws failure when options contradict each other, or there is no command.
 [[nodiscard]] run_basis basis_of(const run_options& options, const std::string& name,
                                  const program& p);
 
 // What is the same for every kind of lock. Throws failure when options contradict each other, or there is no command.
-[[nodiscard]] supervision supervision_of(const run_options& options, std::string name,
+[[nodiscard]] supervision supervision_of(const run_options& options, const std::string& name,
                                          lock_kind kind, const program& p);
 
 // Gives the exit status that `run` gives. Opens the file of --events for it. Machines hear of every end, also that of what could

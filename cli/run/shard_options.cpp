@@ -85,7 +85,7 @@ void refuse_without_shards(const shard_run_options& o)
 }
 
 shard_supervision supervision_of(const run_options& common, const shard_run_options& o,
-                                 std::string name, const program& p)
+                                 const std::string& name, const program& p)
 {
     const std::pair<bool, const char*> senseless[]{
         {common.timeout.has_value(),
@@ -107,21 +107,9 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
             throw failure{usage, text};
         }
     }
-    auto b = basis_of(common, name, p);
-    shard_supervision s;
-    s.program = std::move(name);
+    shard_supervision s{basis_of(common, name, p)};
     s.path = common.paths.front();
-    s.servers = std::move(b.servers);
-    s.warnings = std::move(b.warnings);
-    s.words = p.words();
-    s.shell = common.shell;
-    s.terms = b.terms;
-    s.manager = b.manager;
     s.leave_limit = o.leave_timeout.value_or(5s);
-    s.release_limit = common.release_timeout;
-    s.report = b.report;
-    s.keep_identity = common.keep_identity;
-    s.shown = p.shown();
     auto& shards = s.shards;
     shards.count = *o.count;
     shards.member = o.member;
@@ -130,7 +118,7 @@ shard_supervision supervision_of(const run_options& common, const shard_run_opti
     shards.moves_at_a_time = o.moves.value_or(shards.moves_at_a_time);
     shards.when_body_ends = end_from(o.when_ended);
     shards.redefine = o.redefine;
-    shards.safety_margin = std::chrono::duration_cast<std::chrono::milliseconds>(b.terms.margin);
+    shards.safety_margin = std::chrono::duration_cast<std::chrono::milliseconds>(s.terms.margin);
     shards.body_grace = common.grace + 1s; // a command may take so long
     return s;
 }

@@ -31,7 +31,7 @@ void refuse_without_shards(const shard_run_options& options);
 
 // Throws failure for options that contradict each other.
 [[nodiscard]] shard_supervision supervision_of(const run_options& common,
-                                               const shard_run_options& options, std::string name,
-                                               const program& p);
+                                               const shard_run_options& options,
+                                               const std::string& name, const program& p);
 
 } // namespace colock::cli
