@@ -10,6 +10,7 @@
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -17,7 +18,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -57,15 +57,12 @@ std::string span_words(std::int64_t milliseconds)
 // As `moment_words` and `time_words` write it, or the milliseconds since 1970 of a JSON document.
 std::int64_t moment_in(const std::string& text)
 {
-    const auto* const end = text.data() + text.size();
-    std::int64_t milliseconds = 0;
-    if (const auto [rest, ec] = std::from_chars(text.data(), end, milliseconds);
-        ec == std::errc{} && rest == end && milliseconds >= 0) {
-        return milliseconds;
+    if (const auto number = number_in<std::int64_t>(text); number && *number >= 0) {
+        return *number;
     }
     tm parts{};
     const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-    milliseconds = 0;
+    std::int64_t milliseconds = 0;
     if (rest != nullptr && *rest == '.') {
         ++rest;
         for (int place = 100; place != 0 && *rest >= '0' && *rest <= '9'; place /= 10) {

@@ -6,11 +6,11 @@
 #include "connect/awaiting.hpp"
 #include "names/job_record.hpp"
 #include "program/failure.hpp"
+#include "program/text.hpp"
 
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -77,14 +77,8 @@ asio::awaitable<void> look_at_permits(client& zk, seen_lock& seen, std::size_t m
     const auto [ec, leases] = co_await zk.async_get(child_of(seen.path, "leases"), no_throw);
     require_fact(ec);
     constexpr std::string_view key = "permits=";
-    std::int64_t number = 0;
-    const auto& text = leases.data;
-    if (text.starts_with(key)) {
-        const auto* const end = text.data() + text.size();
-        const auto [rest, bad] = std::from_chars(text.data() + key.size(), end, number);
-        if (bad == std::errc{} && rest == end) {
-            seen.permits = number;
-        }
+    if (leases.data.starts_with(key)) {
+        seen.permits = number_in<std::int64_t>(leases.data.substr(key.size()));
     }
 }
 
@@ -112,13 +106,9 @@ std::optional<std::size_t> shards_in(std::string_view definition)
     if (definition.starts_with(named)) {
         return static_cast<std::size_t>(std::ranges::count(definition, '\n'));
     }
-    std::size_t number = 0;
-    const auto* const end = definition.data() + definition.size();
-    const auto [rest, ec] = std::from_chars(definition.data(), end, number);
-    return ec == std::errc{} &&
-                   std::string_view(rest, static_cast<std::size_t>(end - rest)) == " shards"
-               ? std::optional{number}
-               : std::nullopt;
+    const auto number = definition.substr(0, definition.find(' '));
+    return definition.substr(number.size()) == " shards" ? number_in<std::size_t>(number)
+                                                         : std::nullopt;
 }
 
 // A session's own node, which does not say whose process it is, as that of a lock would.

@@ -1,12 +1,12 @@
 // Reading what servers answer about their connections and sessions.
 #include "look/session_facts.hpp"
+#include "program/text.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace colock::cli {
 
@@ -24,16 +24,6 @@ std::string_view value_of(std::string_view fields, std::string_view key)
         }
     }
     return {};
-}
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text, int base = 10)
-{
-    Number number = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    return !text.empty() && ec == std::errc{} && end == text.data() + text.size()
-               ? std::optional{number}
-               : std::nullopt;
 }
 
 // "0x10000fa1b350000"

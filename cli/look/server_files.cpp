@@ -3,9 +3,9 @@
 #include <colock/log.hpp>
 
 #include "program/failure.hpp"
+#include "program/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -27,14 +27,6 @@ struct server_file {
 bool earlier(const server_file& a, const server_file& b)
 {
     return a.zxid < b.zxid;
-}
-
-std::optional<std::int64_t> hexadecimal(std::string_view text)
-{
-    std::int64_t value = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [rest, ec] = std::from_chars(text.data(), end, value, 16);
-    return ec == std::errc{} && rest == end && value >= 0 ? std::optional{value} : std::nullopt;
 }
 
 std::ifstream opened(const fs::path& file)
@@ -92,7 +84,8 @@ private:
             if (dot == name.npos || !at->is_regular_file(ec)) { // a pipe could be there
                 continue;
             }
-            if (const auto zxid = hexadecimal(name.substr(dot + 1))) {
+            if (const auto zxid = number_in<std::int64_t>(name.substr(dot + 1), 16);
+                zxid && *zxid >= 0) {
                 if (kind == "log" || kind == "snapshot") {
                     (kind == "log" ? logs_ : snapshots_).push_back({*zxid, at->path()});
                 }

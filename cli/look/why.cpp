@@ -11,6 +11,7 @@
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -258,11 +259,9 @@ void add_why(program& p)
     const auto o = std::make_shared<why_options>();
     add_path(*c.options, o->what.paths, "the path of a lock")->required();
     c.options->add_flag("--json", o->as_json, "print one JSON document");
-    std::string kinds;
-    for (const auto& word : all_kind_words()) {
-        kinds += (kinds.empty() ? ": " : ", ") + word;
-    }
-    c.options->add_option("--kind", o->kind_word, "the kind of lock that you take it for" + kinds)
+    c.options
+        ->add_option("--kind", o->kind_word,
+                     "the kind of lock that you take it for: " + joined(all_kind_words(), ", "))
         ->check(CLI::IsMember(all_kind_words()))
         ->type_name("KIND");
     add_admin_port(*c.options, o->admin_port);

@@ -1,6 +1,7 @@
 #include "program/completion.hpp"
 #include "program/page.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 
 #include <algorithm>
 
@@ -8,31 +9,14 @@ namespace colock::cli {
 
 namespace {
 
-std::string joined(const std::vector<std::string>& words, std::string_view between)
-{
-    std::string out;
-    for (const auto& word : words) {
-        out += (out.empty() ? "" : std::string{between}) + word;
-    }
-    return out;
-}
-
 std::string names_of_commands(const program& p)
 {
-    std::string out;
-    for (const auto& c : p.commands()) {
-        out += (out.empty() ? "" : " ") + std::string{c.text.name};
-    }
-    return out;
+    return joined(p.commands(), " ", [](const auto& c) { return c.text.name; });
 }
 
 std::string names_of_options(const page& p)
 {
-    std::string out;
-    for (const auto& option : p.options) {
-        out += (out.empty() ? "" : " ") + joined(option.names, " ");
-    }
-    return out;
+    return joined(p.options, " ", [](const auto& option) { return joined(option.names, " "); });
 }
 
 // What stands behind an option that takes a value.

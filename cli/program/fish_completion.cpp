@@ -1,6 +1,7 @@
 #include "program/completion.hpp"
 #include "program/page.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 
 namespace colock::cli {
 
@@ -18,15 +19,6 @@ std::string in_single_quotes(std::string_view text)
     return '\'' + out + '\'';
 }
 
-std::string joined(const std::vector<std::string>& words)
-{
-    std::string out;
-    for (const auto& word : words) {
-        out += (out.empty() ? "" : " ") + word;
-    }
-    return out;
-}
-
 std::string line(const shown_option& option, const std::string& condition)
 {
     std::string out = "complete -c colock -n " + in_single_quotes(condition);
@@ -36,7 +28,7 @@ std::string line(const shown_option& option, const std::string& condition)
     if (!option.value.empty() && !option.value.starts_with('[')) {
         out += option.is_file ? " -r -F" : " -x";
         if (!option.choices.empty()) {
-            out += " -a " + in_single_quotes(joined(option.choices));
+            out += " -a " + in_single_quotes(joined(option.choices, " "));
         }
     }
     return out + " -d " + in_single_quotes(option.text) + '\n';
@@ -88,7 +80,7 @@ std::string fish_completion(const program& p)
             const auto& words = argument.value == "COMMAND" ? names : argument.choices;
             if (!words.empty()) {
                 out += "complete -c colock -n " + in_single_quotes(condition) + " -a " +
-                       in_single_quotes(joined(words)) + '\n';
+                       in_single_quotes(joined(words, " ")) + '\n';
             }
         }
     }

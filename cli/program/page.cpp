@@ -1,6 +1,7 @@
 #include "program/page.hpp"
 
 #include "program/settings.hpp"
+#include "program/text.hpp"
 
 #include <algorithm>
 
@@ -152,10 +153,7 @@ void add_environment(page& to, bool starts)
 
 void add_settings(page& to)
 {
-    std::string names;
-    for (const auto& name : setting_names()) {
-        names += (names.empty() ? "`" : ", `") + name + '`';
-    }
+    const auto names = '`' + joined(setting_names(), "`, `") + '`';
     to.files.push_back(
         {"/etc/colock.conf, ~/.config/colock.conf",
          "Settings, one a line, such as `servers = zk1:2181,zk2:2181`: those options of this "
@@ -273,10 +271,7 @@ page page_of(const subcommand& c)
 
 std::string heading_of(const shown_option& option)
 {
-    std::string out;
-    for (const auto& name : option.names) {
-        out += (out.empty() ? "" : ", ") + name;
-    }
+    auto out = joined(option.names, ", ");
     if (!option.value.empty()) {
         out += (out.empty() || option.value.starts_with('[') ? "" : " ") + option.value;
     }

@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "program/failure.hpp"
+#include "program/text.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -90,12 +91,9 @@ std::string beside(const std::string& file, std::string_view value)
                                      "own, which only its owner can read, and name that: auth = "
                                      "FILE"};
     }
-    std::string names;
-    for (const auto& each : settables) {
-        names += (names.empty() ? "" : ", ") + std::string{each.name};
-    }
     throw failure{usage, place + ": there is no setting \"" + printable(name, 64) +
-                             "\"; there are " + names};
+                             "\"; there are " +
+                             joined(settables, ", ", [](const auto& each) { return each.name; })};
 }
 
 given_setting read_line(const std::string& file, const std::string& place, std::string_view line,

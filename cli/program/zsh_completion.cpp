@@ -1,6 +1,7 @@
 #include "program/completion.hpp"
 #include "program/page.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 
 namespace colock::cli {
 
@@ -31,10 +32,7 @@ std::string action_of(const shown_option& option, const program& all)
     if (option.is_path()) {
         return "_colock_paths";
     }
-    std::string words;
-    for (const auto& choice : option.choices) {
-        words += (words.empty() ? "" : " ") + choice;
-    }
+    auto words = joined(option.choices, " ");
     if (option.is_argument() && option.value == "COMMAND") {
         for (const auto& c : all.commands()) {
             words += (words.empty() ? "" : " ") + std::string{c.text.name};
@@ -47,10 +45,7 @@ std::string specifications(const page& p, const program& all)
 {
     std::string out;
     for (const auto& option : p.options) {
-        std::string others;
-        for (const auto& name : option.names) {
-            others += (others.empty() ? "" : " ") + name;
-        }
+        const auto others = joined(option.names, " ");
         const bool may_have_value = option.value.starts_with('[');
         for (const auto& name : option.names) {
             const bool is_long = name.starts_with("--");

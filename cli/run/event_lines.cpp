@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "program/failure.hpp"
+#include "program/text.hpp"
 #include "run/boot_time.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -135,21 +135,18 @@ void event_lines::write(std::string_view event, json::object fields, shard of)
 
 int open_events(const std::string& name)
 {
-    int number = 0;
-    const auto* const end = name.data() + name.size();
-    const auto [rest, ec] = std::from_chars(name.data(), end, number);
-    if (ec == std::errc{} && rest == end) {
-        if (number >= 0 && number <= STDERR_FILENO) {
+    if (const auto number = number_in<int>(name)) {
+        if (*number >= 0 && *number <= STDERR_FILENO) {
             throw failure{usage, "--events is " + name +
                                      ", which the command has, too; open a file of its own, as in "
                                      "--events 3 3>events, or name one"};
         }
-        if (::fcntl(number, F_SETFD, FD_CLOEXEC) != 0) {
+        if (::fcntl(*number, F_SETFD, FD_CLOEXEC) != 0) {
             throw failure{usage, "--events is " + name +
                                      ", and no such file is open here; open it, as in --events 3 "
                                      "3>events, or name one"};
         }
-        return number;
+        return *number;
     }
     // To open a pipe for writing alone takes as long as nobody opens it for reading.
     struct stat about {};

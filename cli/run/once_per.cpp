@@ -2,12 +2,12 @@
 
 #include "connect/duration.hpp"
 #include "names/job_record.hpp"
+#include "program/text.hpp"
 
 #include <time.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -30,11 +30,8 @@ using std::chrono::milliseconds;
 // Two digits.
 std::optional<int> number(std::string_view text, int most)
 {
-    int n = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-    const bool is_one =
-        text.size() == 2 && ec == std::errc{} && end == text.data() + 2 && n >= 0 && n <= most;
-    return is_one ? std::optional{n} : std::nullopt;
+    const auto n = number_in<int>(text);
+    return text.size() == 2 && n && *n >= 0 && *n <= most ? n : std::nullopt;
 }
 
 // glibc takes a zone that it does not know for UTC.
@@ -183,16 +180,14 @@ std::optional<run_record> record_in(std::string_view text)
     }
     const auto due = time_in(field(text, "due").value_or(""));
     const auto* const ended = std::ranges::find(result_names, field(text, "ended").value_or(""));
-    const auto failed = field(text, "failed").value_or("");
+    const auto failed = number_in<std::uint64_t>(field(text, "failed").value_or(""));
     const auto not_before = time_in(field(text, "not-before").value_or(""));
-    run_record r;
-    const auto* const end = failed.data() + failed.size();
-    const auto [rest, ec] = std::from_chars(failed.data(), end, r.failed);
-    if (!due || ended == result_names.end() || ec != std::errc{} || rest != end ||
-        r.failed > most_failures || !not_before) {
+    if (!due || ended == result_names.end() || !failed || *failed > most_failures || !not_before) {
         return {};
     }
+    run_record r;
     r.due = *due;
+    r.failed = *failed;
     r.ended = static_cast<run_record::result>(ended - result_names.begin());
     r.not_before = *not_before;
     r.by = field(text, "by").value_or("");

@@ -1,6 +1,7 @@
 #include "run/outer_locks.hpp"
 
 #include "names/node_path.hpp"
+#include "program/text.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -71,11 +72,7 @@ std::string nodes_for_command(std::vector<std::string> outer, const std::vector<
         add(outer, node);
     }
     keep_innermost(outer);
-    std::string text;
-    for (const auto& node : outer) {
-        text += (text.empty() ? "" : std::string{between}) + node;
-    }
-    return text;
+    return joined(outer, {&between, 1});
 }
 
 bool may_wait_for_itself(const lock_choice& wanted, const std::vector<std::string>& outer)

@@ -1,5 +1,7 @@
 #include "run/process_tree.hpp"
 
+#include "program/text.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -102,9 +104,8 @@ std::vector<process> all_processes()
     const std::unique_ptr<::DIR, int (*)(::DIR*)> proc{::opendir("/proc"), &::closedir};
     while (const auto* const entry = proc ? ::readdir(proc.get()) : nullptr) {
         const std::string_view name{entry->d_name};
-        pid_t id = 0;
-        const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), id);
-        if (ec != std::errc{} || end != name.data() + name.size()) {
+        const auto id = number_in<pid_t>(name);
+        if (!id) {
             continue;
         }
         const int file =
@@ -116,7 +117,7 @@ std::vector<process> all_processes()
         const auto size = ::read(file, text, sizeof text);
         ::close(file);
         if (size > 0) {
-            all.push_back(process_in(id, {text, static_cast<std::size_t>(size)}));
+            all.push_back(process_in(*id, {text, static_cast<std::size_t>(size)}));
         }
     }
     return all;

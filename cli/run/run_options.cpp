@@ -6,6 +6,7 @@
 #include "connect/path_argument.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
+#include "program/text.hpp"
 #include "run/events.hpp"
 #include "run/outer_locks.hpp"
 
@@ -256,11 +257,7 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
         if (!report.json && report.events < 0 && report.metrics.empty()) {
             throw;
         }
-        std::string paths;
-        for (const auto& path : options.paths) {
-            paths += (paths.empty() ? "" : " ") + path;
-        }
-        events say{name, paths, report};
+        events say{name, joined(options.paths, " "), report};
         say.ended(f.status(), word_for(f.status()), f.what());
         say.finish();
         return f.status();

@@ -3,12 +3,12 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "program/text.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -28,12 +28,10 @@ std::string taken_variable(const char* name)
     return taken;
 }
 
-std::optional<std::int64_t> number_in(std::string_view text)
+// Zero for what is no number.
+std::int64_t taken_number(const char* name)
 {
-    std::int64_t number = 0;
-    const auto* const end = text.data() + text.size();
-    const auto [at, ec] = std::from_chars(text.data(), end, number);
-    return ec == std::errc{} && at == end && number > 0 ? std::optional{number} : std::nullopt;
+    return number_in<std::int64_t>(taken_variable(name)).value_or(0);
 }
 
 } // namespace
@@ -42,8 +40,8 @@ service_manager service_manager::take()
 {
     service_manager m;
     auto address = taken_variable("NOTIFY_SOCKET");
-    const auto period = number_in(taken_variable("WATCHDOG_USEC"));
-    const auto whose = number_in(taken_variable("WATCHDOG_PID"));
+    const auto period = taken_number("WATCHDOG_USEC");
+    const auto whose = taken_number("WATCHDOG_PID");
     if (address.size() < 2 || address.size() >= sizeof(sockaddr_un::sun_path) ||
         (address.front() != '/' && address.front() != '@')) {
         return m;
@@ -52,8 +50,8 @@ service_manager service_manager::take()
         address.front() = '\0'; // of an abstract socket
     }
     m.address_ = std::move(address);
-    if (period && whose.value_or(::getpid()) == ::getpid()) {
-        m.watchdog_ = std::chrono::microseconds{*period};
+    if (period > 0 && (whose <= 0 || whose == ::getpid())) {
+        m.watchdog_ = std::chrono::microseconds{period};
     }
     return m;
 }

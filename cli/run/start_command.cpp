@@ -1,6 +1,7 @@
 #include "run/start_command.hpp"
 
 #include "program/failure.hpp"
+#include "program/text.hpp"
 #include "run/boot_time.hpp"
 
 #include <fcntl.h>
@@ -79,11 +80,7 @@ found look_at(const std::string& path)
 command_line find_command(std::vector<std::string> words, bool shell)
 {
     if (shell) {
-        std::string line;
-        for (const auto& word : words) {
-            line += (line.empty() ? "" : " ") + word;
-        }
-        return {"/bin/sh", {"sh", "-c", line}};
+        return {"/bin/sh", {"sh", "-c", joined(words, " ")}};
     }
     const auto name = words.front();
     bool seen = false;

@@ -7,6 +7,7 @@
 #include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "program/failure.hpp"
+#include "program/text.hpp"
 #include "run/command_run.hpp"
 #include "run/events.hpp"
 #include "run/guarded_session.hpp"
@@ -560,12 +561,8 @@ private:
         };
         std::string paths, tokens;
         if (!what_.lock.more.empty()) {
-            for (const auto& one : each_of(what_.lock)) {
-                paths += (paths.empty() ? "" : "\t") + one.path;
-            }
-            for (const auto& one : held.tokens()) {
-                tokens += (tokens.empty() ? "" : "\t") + one;
-            }
+            paths = joined(each_of(what_.lock), "\t", &lock_choice::path);
+            tokens = joined(held.tokens(), "\t");
         }
         return {{"COLOCK_PATH", what_.lock.path},
                 {"COLOCK_PATHS", unless_empty(std::move(paths))},
