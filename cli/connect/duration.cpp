@@ -1,8 +1,6 @@
 #include "connect/duration.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>

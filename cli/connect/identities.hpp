@@ -3,7 +3,6 @@
 
 #include <colock/node.hpp>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

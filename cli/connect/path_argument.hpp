@@ -1,9 +1,7 @@
 // The paths of locks on the command line.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 

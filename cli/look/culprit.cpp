@@ -7,7 +7,6 @@
 #include "program/failure.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace colock::cli {
 

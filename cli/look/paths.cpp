@@ -7,7 +7,6 @@
 #include "names/lock_kind.hpp"
 #include "names/node_path.hpp"
 #include "program/exit_status.hpp"
-#include "program/failure.hpp"
 #include "program/program.hpp"
 #include "program/settings.hpp"
 

@@ -1,12 +1,9 @@
 // `colock shards`: who owns what, what moves, and how evenly it is spread.
-#include <colock/diagnostics.hpp>
 #include <colock/group.hpp>
 #include <colock/log.hpp>
 #include <colock/queue_view.hpp>
 #include <colock/shards.hpp>
 
-#include "connect/awaiting.hpp"
-#include "connect/duration.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
@@ -17,7 +14,6 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -28,7 +24,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace colock::cli {
 

@@ -1,7 +1,6 @@
 // `colock why`: what keeps a lock from going on.
 #include <colock/log.hpp>
 
-#include "connect/duration.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
@@ -16,7 +15,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 

@@ -5,7 +5,6 @@
 #include "program/program.hpp"
 #include "program/wrap.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 

@@ -1,9 +1,7 @@
 // The program: its subcommands, what they say of themselves, and the one that was chosen.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <list>
 #include <span>

@@ -3,9 +3,7 @@
 #include "connect/duration.hpp"
 #include "program/failure.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <stdexcept>
 #include <string>
 #include <variant>

@@ -25,7 +25,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>

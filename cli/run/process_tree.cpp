@@ -12,8 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -10,11 +10,8 @@
 #include "run/events.hpp"
 #include "run/outer_locks.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <iterator>
 

@@ -4,9 +4,7 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
+#include <CLI/CLI.hpp>
 #include <string_view>
 #include <utility>
 

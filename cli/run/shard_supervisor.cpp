@@ -25,7 +25,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <optional>
