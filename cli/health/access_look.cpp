@@ -33,7 +33,7 @@ std::string command_for_root(const findings& found, const std::string& root, boo
 {
     const auto word = shell_word(root);
     if (root.empty() || root == "/" || word.empty() || !found.shows_identity) {
-        return by_hand;
+        return {};
     }
     return "colock root" + found.options_of_servers + (is_open ? " --take-over " : " ") + word;
 }
@@ -127,8 +127,7 @@ void say_unread(const std::string& path, const error_code& ec, findings& found)
 {
     found.add(severity::unknown, "access",
               "cannot read the list of " + path + ": " + in_own_words(ec.message()) +
-                  "; use --auth with an identity that may read it",
-              by_hand);
+                  "; use --auth with an identity that may read it");
 }
 
 // Whether a child keeps others from deleting the node.
@@ -187,7 +186,7 @@ asio::awaitable<void> look_below(client& zk, std::string path, std::string root,
     auto [ec, below] = co_await zk.async_children(path, no_throw);
     if (ec) {
         found.add(severity::unknown, "access",
-                  "cannot list " + path + ": " + in_own_words(ec.message()), by_hand);
+                  "cannot list " + path + ": " + in_own_words(ec.message()));
         co_return;
     }
     if (path == "/") {
@@ -222,12 +221,11 @@ asio::awaitable<void> look_below(client& zk, std::string path, std::string root,
         found.add(severity::unknown, "access",
                   "looked at the lists of " + std::to_string(looked_at) + " nodes in " + path +
                       ", and " + std::to_string(below.names.size() - looked_at) +
-                      " more are there: name a PATH further down",
-                  by_hand);
+                      " more are there: name a PATH further down");
     }
     if (unread > 0) {
         found.add(severity::unknown, "access",
-                  std::to_string(unread) + of + " have lists that we may not read", by_hand);
+                  std::to_string(unread) + of + " have lists that we may not read");
     }
 }
 
@@ -239,8 +237,7 @@ asio::awaitable<void> look_at_access(client& zk, std::string path, findings& fou
     if (own.error == zookeeper_errc::no_node) {
         found.add(severity::unknown, "access",
                   "there is no node " + path +
-                      " yet; whoever may create it decides who may use it" + recipe(found, {}),
-                  by_hand);
+                      " yet; whoever may create it decides who may use it" + recipe(found, {}));
         co_return;
     }
     if (own.error) {

@@ -98,8 +98,7 @@ void judge(const handshake& h, const client_options& options, const endpoint& at
     if (!h.server) {
         found.add(severity::unknown, "certificate",
                   who + "no certificate: " + (failed ? failed.message() : "none was shown") +
-                      "; see whether this is its secureClientPort",
-                  by_hand);
+                      "; see whether this is its secureClientPort");
         return;
     }
     const auto& s = *h.server;
@@ -107,27 +106,25 @@ void judge(const handshake& h, const client_options& options, const endpoint& at
     const bool is_checked = options.tls_verify != tls_verification::off;
     if (s.left <= 0s) {
         found.add(severity::error, "certificate",
-                  what + ", expired " + days(-s.left) + " ago; renew it", by_hand);
+                  what + ", expired " + days(-s.left) + " ago; renew it");
     } else if (!h.fault.empty()) {
         found.add(is_checked ? severity::error : severity::warning, "certificate",
                   what + ", is not to be trusted: " + h.fault +
-                      "; name the authority that has issued it in --tls-ca",
-                  by_hand);
+                      "; name the authority that has issued it in --tls-ca");
     } else if (!s.is_for_name) {
         const auto is_fault = options.tls_verify == tls_verification::full;
         found.add(is_fault ? severity::error : severity::warning, "certificate",
                   what +
                       ", is not for this name; give it one for it, or name one that it is for in "
-                      "--tls-server-name",
-                  by_hand);
+                      "--tls-server-name");
     } else if (s.left < soon) {
         found.add(severity::warning, "certificate",
-                  what + ", expires in " + days(s.left) + "; renew it", by_hand);
+                  what + ", expires in " + days(s.left) + "; renew it");
     } else if (options.tls_verify != tls_verification::full) {
         found.add(severity::warning, "certificate",
                   what + ", is good for " + days(s.left) +
                       ", but --tls-verify does not have its name checked; leave that out",
-                  std::getenv("COLOCK_TLS_VERIFY") ? "unset COLOCK_TLS_VERIFY" : by_hand);
+                  std::getenv("COLOCK_TLS_VERIFY") ? "unset COLOCK_TLS_VERIFY" : std::string{});
     } else {
         found.good("certificate", what + ", is for this name, and good for " + days(s.left));
     }
@@ -143,10 +140,10 @@ void judge_own(const client_options& options, findings& found)
     const auto what = "ours: " + f.subject + ", issued by " + f.issuer;
     if (f.left <= 0s) {
         found.add(severity::error, "certificate",
-                  what + ", expired " + days(-f.left) + " ago; renew it", by_hand);
+                  what + ", expired " + days(-f.left) + " ago; renew it");
     } else if (f.left < soon) {
         found.add(severity::warning, "certificate",
-                  what + ", expires in " + days(f.left) + "; renew it", by_hand);
+                  what + ", expires in " + days(f.left) + "; renew it");
     } else {
         found.good("certificate", what + ", is good for " + days(f.left));
     }

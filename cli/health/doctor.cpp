@@ -94,7 +94,7 @@ asio::awaitable<bool> is_served(client& zk, findings& found)
         throw boost::system::system_error{ec};
     }
     if (ec && ec != zookeeper_errc::no_auth) {
-        found.add(severity::error, "connection", failure_of(ec, why.message()).what(), by_hand);
+        found.add(severity::error, "connection", failure_of(ec, why.message()).what());
     }
     co_return !ec || ec == zookeeper_errc::no_auth;
 }
@@ -113,8 +113,7 @@ asio::awaitable<int> look_inside(client& zk, const client_options& options, cons
     co_await look_at_session(zk, place, found);
     if (o.paths.empty()) {
         found.add(severity::unknown, "access",
-                  "name the PATH of your locks to have permissions and leftovers looked at",
-                  by_hand);
+                  "name the PATH of your locks to have permissions and leftovers looked at");
     }
     for (const auto& path : o.paths) {
         co_await look_at_access(zk, path, found);
@@ -152,15 +151,14 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     }
     if (ec) {
         found.add(severity::error, "connection", failure_of(ec, why.message()).what(),
-                  ec == errc::no_chroot ? commands_for_chroot(options, found) : by_hand);
+                  ec == errc::no_chroot ? commands_for_chroot(options, found) : std::string{});
         co_return;
     }
     ++found.sessions;
     std::exception_ptr failed;
     const auto stopped = [&](const char* how, const failure& why_stopped) {
         found.add(severity::error, "connection",
-                  std::string{how} + "not everything was looked at: " + why_stopped.what(),
-                  by_hand);
+                  std::string{how} + "not everything was looked at: " + why_stopped.what());
     };
     try {
         co_await while_connected(zk, options, look_inside(zk, options, o, found));

@@ -20,9 +20,6 @@ struct finding {
     std::string command; // that does it, to be pasted into a shell; empty where there is none
 };
 
-// The command of a finding that none mends: people have to change a server, a program, or their mind.
-inline const std::string by_hand;
-
 // The word as a shell reads it. Empty when it has characters that no line should have.
 [[nodiscard]] std::string shell_word(const std::string& word);
 
@@ -31,11 +28,12 @@ public:
     // `at_once`: each is printed when it is found.
     explicit findings(bool at_once) : at_once_{at_once} {}
 
-    void add(severity is, std::string subject, const std::string& text, std::string command);
+    // Without a command, people have to change a server, a program, or their mind.
+    void add(severity is, std::string subject, const std::string& text, std::string command = {});
     // Nothing has to be done.
     void good(std::string subject, const std::string& text)
     {
-        add(severity::ok, std::move(subject), text, {});
+        add(severity::ok, std::move(subject), text);
     }
     // The options that `colock` needs in such a command, with a blank before each.
     std::string options_of_servers = {};

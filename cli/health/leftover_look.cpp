@@ -162,7 +162,7 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                   commands_for(l.empty, [&](const std::string& node) {
                       const auto word = shell_word(node);
                       return word.empty() || found.plain_servers.empty()
-                                 ? by_hand
+                                 ? std::string{}
                                  : "zkCli.sh -server " + found.plain_servers + " delete " + word;
                   }));
     }
@@ -172,8 +172,7 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                       ", " +
                       (l.all ? "others may not be read: use --auth"
                              : "there are more: name a "
-                               "PATH further down"),
-                  by_hand);
+                               "PATH further down"));
     } else if (l.without_session.empty() && l.old.empty() && l.empty.empty()) {
         found.good("leftover", "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
                                    std::to_string(l.contenders) + " of them contenders");

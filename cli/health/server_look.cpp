@@ -94,7 +94,7 @@ asio::awaitable<void> ask_what_it_is(server_facts& server, const client_options&
     server.mode = line_behind(srvr, "Mode: ");
     const auto version = line_behind(srvr, "Zookeeper version: ");
     if (is_colock_serve(srvr)) {
-        found.add(severity::warning, "server", words_on_colock_serve(server.at), by_hand);
+        found.add(severity::warning, "server", words_on_colock_serve(server.at));
     }
     server.version = version.substr(0, version.find_first_of("-, "));
 
@@ -173,8 +173,7 @@ asio::awaitable<void> look_at_server(server_facts& server, const client_options&
         }
         found.add(severity::error, "server",
                   shown(server.at) + " does not answer: " + longest.why + "; " +
-                      (why.empty() ? "start it, or correct --servers" : why),
-                  by_hand);
+                      (why.empty() ? "start it, or correct --servers" : why));
         co_return;
     }
     server.answers = true;
@@ -211,8 +210,7 @@ asio::awaitable<void> show_identity(server_facts& server, const client_options& 
     if (known.error) {
         found.add(severity::error, "connection",
                   shown(server.at) + " does not learn who we are: " + known.why + "; " +
-                      advice_on(one.sasl),
-                  by_hand);
+                      advice_on(one.sasl));
     }
 }
 
@@ -263,28 +261,23 @@ void judge_roles(const std::vector<server_facts>& servers, findings& found)
         found.add(
             severity::error, "leader",
             "these servers do not belong together, so two clients can hold one lock; name the "
-            "servers of one ensemble in --servers",
-            by_hand);
+            "servers of one ensemble in --servers");
     } else if (standalone == 1) {
         found.add(severity::warning, "leader",
                   "one server alone: there are no locks while it is down; three servers outlast "
-                  "the loss of one",
-                  by_hand);
+                  "the loss of one");
     } else if (silent > 0 && leaders == 0) {
         found.add(severity::unknown, "leader",
                   "a server does not say whether it leads; allow `srvr` in "
-                  "4lw.commands.whitelist",
-                  by_hand);
+                  "4lw.commands.whitelist");
     } else if (leaders == 0) {
         found.add(severity::warning, "leader",
                   "none of these servers leads; name all servers in --servers, so that clients "
-                  "find those that are up",
-                  by_hand);
+                  "find those that are up");
     } else if (voters == 2) {
         found.add(severity::warning, "leader",
                   leader + " leads one follower: no more may fail; name all servers in --servers, "
-                           "or add one",
-                  by_hand);
+                           "or add one");
     } else {
         found.good("leader", leader + " leads " + std::to_string(voters - 1) + " followers");
     }
@@ -324,8 +317,7 @@ void judge_tick(const std::vector<server_facts>& servers, milliseconds ours, fin
                   "compare the servers' configuration with --tick " +
                       std::to_string(ours.count()) +
                       "ms, or allow `conf` in "
-                      "4lw.commands.whitelist",
-                  by_hand);
+                      "4lw.commands.whitelist");
     } else if (observers && ours < 2 * largest) {
         found.add(severity::warning, "tick",
                   "tickTime is " + shown(largest) +
@@ -364,23 +356,19 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
             "maxSessionTimeout differs among the servers, and " + shown(asked) +
                 " is above the least, " + shown(longest) +
                 ": a holder may be notified of its loss too late; set it alike, or set a shorter "
-                "--session-timeout",
-            by_hand);
+                "--session-timeout");
     } else if (longest != longest_of_all || shortest != shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ", and the limits differ among the servers; set minSessionTimeout and "
-                          "maxSessionTimeout alike",
-                  by_hand);
+                          "maxSessionTimeout alike");
     } else if (asked > longest) {
         found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers grant " + shown(longest) +
-                      "; raise maxSessionTimeout if locks have to outlast a longer silence",
-                  by_hand);
+                      "; raise maxSessionTimeout if locks have to outlast a longer silence");
     } else if (asked < shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers make " + shown(shortest_of_all) +
-                      "; so long a lock outlives a holder that was killed",
-                  by_hand);
+                      "; so long a lock outlives a holder that was killed");
     } else {
         found.good("session",
                    range + "; " + shown(asked) +
@@ -447,8 +435,7 @@ asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& se
                               " ephemeral nodes with paths of " + std::to_string(bytes) +
                               " bytes: with more than about " + std::to_string(readable) +
                               " its end takes the servers down, and none starts again (unless "
-                              "jute.maxbuffer was raised); spread its locks over several clients",
-                          by_hand);
+                              "jute.maxbuffer was raised); spread its locks over several clients");
             }
         }
         co_return;

@@ -86,8 +86,7 @@ asio::awaitable<void> look_at_latency(client& zk, std::string node, findings& fo
                   precisely(w.median) + " (p99 " + precisely(w.p99) + "); " +
                   (slow ? "that is long for sessions of " + shown(zk.session_timeout()) +
                               ": see to the disks of the servers, or set a longer --session-timeout"
-                        : "a free lock costs two such writes: one to take it, one to release it"),
-              by_hand);
+                        : "a free lock costs two such writes: one to take it, one to release it"));
 }
 
 void judge_clock(milliseconds before, milliseconds after, std::int64_t ctime, findings& found)
@@ -120,7 +119,8 @@ void look_at_boot_clock(findings& found)
               there ? "this system has a clock that goes on while it sleeps"
                     : "this system has no clock that goes on while it sleeps: a holder does not "
                       "notice that it lost its lock meanwhile; let it not be suspended",
-              there ? by_hand : "systemctl mask sleep.target suspend.target hibernate.target");
+              there ? std::string{}
+                    : "systemctl mask sleep.target suspend.target hibernate.target");
 }
 
 milliseconds since_1970()
@@ -138,9 +138,8 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
         const auto where = parent_of(scratch);
         found.add(severity::unknown, "container",
                   "no node can be made in " + where + ": " + in_own_words(refused.message()) +
-                      "; name a PATH where we may, or an identity that may by --auth",
-                  by_hand);
-        found.add(severity::unknown, "latency", "writes need a node, see above", by_hand);
+                      "; name a PATH where we may, or an identity that may by --auth");
+        found.add(severity::unknown, "latency", "writes need a node, see above");
         co_return;
     }
     judge_clock(before, since_1970(), made.stat.ctime, found);
@@ -153,8 +152,7 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
         found.add(severity::error, "session",
                   "the servers give local sessions, which cannot have the nodes of a lock; set "
                   "localSessionsUpgradingEnabled=true, or leave out localSessionsEnabled, in "
-                  "zoo.cfg",
-                  by_hand);
+                  "zoo.cfg");
         co_return;
     }
     if (no_ephemeral) {
