@@ -22,9 +22,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Too long for the clock: no limit.
-constexpr auto no_limit = std::chrono::hours::max();
-
 struct acquisition {
     client& zk;
     const lock_choice& choice;
@@ -39,53 +36,37 @@ struct acquisition {
         return o;
     }
 
-    template <class Guard>
-    [[nodiscard]] static acquired result(error_code ec, Guard held, const diagnostics& why)
+    // A time that is too long for the clock is no limit, and one of zero waits for nothing.
+    template <class Within>
+    asio::awaitable<acquired> carry_out(Within within) const
     {
+        const auto time = limit.value_or(std::chrono::milliseconds::max());
+        diagnostics why;
+        auto [ec, held] = co_await within(time, bind_diagnostics(why, no_throw));
         acquired a;
         // The time is over, and the servers are silent: `why` says so.
         a.error = ec == errc::no_answer ? error_code{} : ec;
         a.why = why.message();
         a.held = holding{std::move(held)};
-        return a;
-    }
-
-    // At once, or within the limit, by these two operations.
-    template <class Try, class TryFor>
-    asio::awaitable<acquired> carry_out(Try at_once, TryFor within) const
-    {
-        diagnostics why;
-        if (limit && *limit <= limit->zero()) {
-            auto [ec, held] = co_await at_once(bind_diagnostics(why, no_throw));
-            co_return result(ec, std::move(held), why);
-        }
-        if (limit) {
-            auto [ec, held] = co_await within(*limit, bind_diagnostics(why, no_throw));
-            co_return result(ec, std::move(held), why);
-        }
-        auto [ec, held] = co_await within(no_limit, bind_diagnostics(why, no_throw));
-        co_return result(ec, std::move(held), why);
+        co_return a;
     }
 
     asio::awaitable<acquired> operator()(const as_mutex&) const
     {
         mutex m{zk, choice.path, options()};
         co_return co_await carry_out(
-            [&m](auto token) { return m.async_try_lock(token); },
             [&m](auto time, auto token) { return m.async_try_lock_for(time, token); });
     }
     asio::awaitable<acquired> operator()(const as_reader&) const
     {
         shared_mutex m{zk, choice.path, options()};
         co_return co_await carry_out(
-            [&m](auto token) { return m.async_try_lock_shared(token); },
             [&m](auto time, auto token) { return m.async_try_lock_shared_for(time, token); });
     }
     asio::awaitable<acquired> operator()(const as_writer&) const
     {
         shared_mutex m{zk, choice.path, options()};
         co_return co_await carry_out(
-            [&m](auto token) { return m.async_try_lock(token); },
             [&m](auto time, auto token) { return m.async_try_lock_for(time, token); });
     }
     asio::awaitable<acquired> operator()(const as_permits& permits) const
@@ -93,7 +74,6 @@ struct acquisition {
         semaphore s{zk, choice.path, permits.all, options()};
         const auto wanted = permits.wanted;
         co_return co_await carry_out(
-            [&](auto token) { return s.async_try_acquire(wanted, token); },
             [&](auto time, auto token) { return s.async_try_acquire_for(wanted, time, token); });
     }
     asio::awaitable<acquired> operator()(const as_candidate&) const
@@ -102,11 +82,8 @@ struct acquisition {
         o.safety_margin = choice.safety_margin;
         o.acl = choice.acl;
         election e{zk, choice.path, choice.owner, o};
-        const auto stand = [&e](auto time, auto token) {
-            return e.async_try_campaign_for(time, token);
-        };
-        co_return co_await carry_out([&](auto token) { return stand(limit->zero(), token); },
-                                     stand);
+        co_return co_await carry_out(
+            [&e](auto time, auto token) { return e.async_try_campaign_for(time, token); });
     }
 
     [[nodiscard]] lock_entry entry(const std::string& path) const
@@ -128,7 +105,6 @@ struct acquisition {
         }
         multi_lock all{locks};
         co_return co_await carry_out(
-            [&all](auto token) { return all.async_try_lock(token); },
             [&all](auto time, auto token) { return all.async_try_lock_for(time, token); });
     }
 };
