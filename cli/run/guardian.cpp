@@ -96,21 +96,9 @@ public:
 private:
     void prepare()
     {
-        // Not in the supervisor's group: whoever stops or kills that group shall not meet the guardian.
-        ::setpgid(0, 0);
+        children_ = stand_apart();
         adopt_orphans();
         show_as("lock-guardian");
-        for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
-                                 SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
-            ::signal(number, SIG_IGN);
-        }
-        // Where SIGCHLD is ignored, the kernel reaps children itself, and nobody learns how they ended.
-        ::signal(SIGCHLD, SIG_DFL);
-        ::sigset_t child;
-        ::sigemptyset(&child);
-        ::sigaddset(&child, SIGCHLD);
-        ::sigprocmask(SIG_SETMASK, &child, nullptr);
-        children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
         timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     }
 
@@ -326,6 +314,23 @@ private:
 };
 
 } // namespace
+
+int stand_apart()
+{
+    // Not in the supervisor's group: whoever stops or kills that group shall not meet this process.
+    ::setpgid(0, 0);
+    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGTTIN,
+                             SIGTTOU, SIGPIPE, SIGALRM}) {
+        ::signal(number, SIG_IGN);
+    }
+    // Where SIGCHLD is ignored, the kernel reaps children itself, and nobody learns how they ended.
+    ::signal(SIGCHLD, SIG_DFL);
+    ::sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &child, nullptr);
+    return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
 
 void be_guardian(int supervisor, int consent, const guardian_task& task)
 {

@@ -29,4 +29,8 @@ struct guardian_task {
 // `consent`: gets a byte when the supervisor has gone and nothing is left: the session guard may end the session.
 [[noreturn]] void be_guardian(int supervisor, int consent, const guardian_task& task);
 
+// Takes this process, which guards, out of the group and the reach of the terminal that the supervisor has. Gives a signalfd
+// that tells of children.
+[[nodiscard]] int stand_apart();
+
 } // namespace colock::cli

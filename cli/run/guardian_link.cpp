@@ -20,6 +20,8 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 
+namespace {
+
 void require_sight_of_processes()
 {
     if (!sees_processes()) {
@@ -28,6 +30,8 @@ void require_sight_of_processes()
                       "not be ended in time; mount it (unshare has --mount-proc)"};
     }
 }
+
+} // namespace
 
 bool reaped_within(pid_t child, std::chrono::nanoseconds limit)
 {
@@ -39,35 +43,47 @@ bool reaped_within(pid_t child, std::chrono::nanoseconds limit)
     return in_time && ::waitpid(child, nullptr, 0) == child;
 }
 
-guardian_link::guardian_link(const guardian_task& task)
-    : patience_{task.terms.grace + std::chrono::seconds{1}}
+forked fork_beside(const std::function<void(int supervisor, int consent)>& body)
 {
     require_sight_of_processes();
     int ends[2];
-    int consent[2];
+    int consent[2]{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
         throw std::system_error{errno, std::generic_category(), "socketpair"};
     }
-    if (::pipe2(consent, O_CLOEXEC) != 0) {
-        throw std::system_error{errno, std::generic_category(), "pipe2"};
-    }
-    guardian_ = ::fork();
-    if (guardian_ == 0) {
+    const bool has_pipe = ::pipe2(consent, O_CLOEXEC) == 0;
+    const auto process = has_pipe ? ::fork() : -1;
+    if (process == 0) {
         ::close(ends[0]);
         ::close(consent[0]);
-        be_guardian(ends[1], consent[1], task);
+        try {
+            body(ends[1], consent[1]);
+        } catch (...) { // it has nobody to tell
+        }
+        ::_exit(125);
     }
     const int error = errno;
     ::close(ends[1]);
     ::close(consent[1]);
-    open(ends[0]);
-    consent_ = consent[0];
-    if (guardian_ < 0) {
-        throw std::system_error{error, std::generic_category(), "fork"};
+    if (process < 0) {
+        ::close(ends[0]);
+        ::close(consent[0]);
+        throw std::system_error{error, std::generic_category(), has_pipe ? "fork" : "pipe2"};
     }
-    // Should somebody kill the guardian. Where SIGCHLD is ignored, the kernel reaps children itself: one that ends during a
+    // Should somebody kill the new process. Where SIGCHLD is ignored, the kernel reaps children itself: one that ends during a
     // look at /proc would not be found, and neither would what it leaves.
     ::signal(SIGCHLD, SIG_DFL);
+    return {process, ends[0], consent[0]};
+}
+
+guardian_link::guardian_link(const guardian_task& task)
+    : patience_{task.terms.grace + std::chrono::seconds{1}}
+{
+    const auto made =
+        fork_beside([&](int supervisor, int consent) { be_guardian(supervisor, consent, task); });
+    guardian_ = made.process;
+    consent_ = made.consent;
+    open(made.socket);
 }
 
 void guardian_link::adopt_orphans()

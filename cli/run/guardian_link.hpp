@@ -7,6 +7,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <functional>
+
 namespace colock::cli {
 
 class guardian_link final : public guardian_socket {
@@ -34,8 +37,15 @@ private:
     int consent_ = -1;
 };
 
-// Throws failure where processes could not be ended in time, because /proc does not show them.
-void require_sight_of_processes();
+// A child that was forked to guard: what the supervisor has of it.
+struct forked {
+    pid_t process;
+    int socket;
+    int consent; // as in guardian_link
+};
+// In the child, `body` gets the other ends, and never returns. Throws failure where processes could not be ended in time, because
+// /proc does not show them; std::system_error.
+[[nodiscard]] forked fork_beside(const std::function<void(int supervisor, int consent)>& body);
 
 // Waits for the end of a child, but not longer than this. False when it is still there.
 bool reaped_within(pid_t child, std::chrono::nanoseconds limit);

@@ -136,18 +136,8 @@ public:
 private:
     void prepare()
     {
-        ::setpgid(0, 0); // whoever stops or kills the supervisor's group shall not meet it
+        children_ = stand_apart();
         ::prctl(PR_SET_NAME, "lock-guardians");
-        for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP,
-                                 SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM}) {
-            ::signal(number, SIG_IGN);
-        }
-        ::signal(SIGCHLD, SIG_DFL);
-        ::sigset_t child;
-        ::sigemptyset(&child);
-        ::sigaddset(&child, SIGCHLD);
-        ::sigprocmask(SIG_SETMASK, &child, nullptr);
-        children_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
         // Commands that read from one terminal, or one pipe, would take each other's input.
         const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         ::dup2(nothing, STDIN_FILENO);
@@ -296,30 +286,12 @@ private:
 
 nursery::nursery(const nursery_task& task) : patience_{task.terms.grace + std::chrono::seconds{1}}
 {
-    require_sight_of_processes();
-    int ends[2];
-    int consent[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        throw std::system_error{errno, std::generic_category(), "socketpair"};
-    }
-    if (::pipe2(consent, O_CLOEXEC) != 0) {
-        throw std::system_error{errno, std::generic_category(), "pipe2"};
-    }
-    process_ = ::fork();
-    if (process_ == 0) {
-        ::close(ends[0]);
-        ::close(consent[0]);
-        nursery_process{ends[1], consent[1], task}.serve();
-    }
-    const int error = errno;
-    ::close(ends[1]);
-    ::close(consent[1]);
-    socket_ = ends[0];
-    consent_ = consent[0];
-    if (process_ < 0) {
-        throw std::system_error{error, std::generic_category(), "fork"};
-    }
-    ::signal(SIGCHLD, SIG_DFL); // as in guardian_link
+    const auto made = fork_beside([&](int supervisor, int consent) {
+        nursery_process{supervisor, consent, task}.serve();
+    });
+    process_ = made.process;
+    socket_ = made.socket;
+    consent_ = made.consent;
     raise_limit_of_files();
 }
 

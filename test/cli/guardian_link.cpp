@@ -10,7 +10,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -168,6 +171,27 @@ BOOST_AUTO_TEST_CASE(orphans_of_others_are_spared)
     BOOST_TEST(children() == std::vector{orphan}, boost::test_tools::per_element());
     ::kill(orphan, SIGKILL);
     ::waitpid(orphan, nullptr, 0);
+}
+
+// There is room for the socket alone.
+BOOST_AUTO_TEST_CASE(one_that_cannot_be_made_leaves_no_file_open)
+{
+    const auto next_file = [] {
+        const int file = ::dup(STDIN_FILENO);
+        ::close(file);
+        return file;
+    };
+    const auto before = next_file();
+    ::rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    auto few = limit;
+    few.rlim_cur = static_cast<::rlim_t>(before) + 2;
+    BOOST_REQUIRE(::fcntl(before + 1, F_GETFD) == -1); // else the socket itself has no room
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    BOOST_CHECK_THROW(static_cast<void>(fork_beside([](int, int) { ::_exit(1); })),
+                      std::system_error);
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    BOOST_TEST(next_file() == before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
