@@ -86,11 +86,6 @@ guardian_link::guardian_link(const guardian_task& task)
     open(made.socket);
 }
 
-void guardian_link::adopt_orphans()
-{
-    cli::adopt_orphans();
-}
-
 guardian_link::~guardian_link()
 {
     ::close(consent_);

@@ -19,10 +19,6 @@ public:
     // The only one that blocks: does not return before all processes of a command are gone.
     ~guardian_link() override;
 
-    // From now on what a killed guardian leaves becomes a child of this process. To be called before a command starts; and not
-    // before the client is connected, whose session guard is nobody's child.
-    void adopt_orphans();
-
     // Where the guardian says that no process of a command is left, once this process has gone: for the session guard.
     [[nodiscard]] int consent() const noexcept { return consent_; }
 

@@ -306,11 +306,6 @@ nursery::~nursery()
     }
 }
 
-void nursery::adopt_orphans()
-{
-    cli::adopt_orphans();
-}
-
 std::unique_ptr<guardian_socket> nursery::make(std::uint32_t shard, shared_bound& bound)
 {
     return std::make_unique<guardian_of_shard>(*this, shard, bound);

@@ -43,7 +43,6 @@ public:
     ~nursery();
 
     // As in guardian_link.
-    void adopt_orphans();
     [[nodiscard]] int consent() const noexcept { return consent_; }
 
     // A guardian for one run of the shard's command. To be destroyed before this object, and before `bound`.

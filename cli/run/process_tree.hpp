@@ -10,7 +10,8 @@
 namespace colock::cli {
 
 // From now on, a process below this one whose parent ends becomes a child of this one. So whatever a command starts stays
-// below the process that watches over it, also in sessions and groups of its own.
+// below the process that watches over it, also in sessions and groups of its own. A supervisor calls this before a command
+// starts, for what a killed guardian leaves; and not before the client is connected, whose session guard is nobody's child.
 void adopt_orphans() noexcept;
 
 // Whether /proc is that of this process's PID namespace. Below another one, or none, no process is found.

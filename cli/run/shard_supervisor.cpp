@@ -10,6 +10,7 @@
 #include "run/guarded_session.hpp"
 #include "run/nursery.hpp"
 #include "run/outer_locks.hpp"
+#include "run/process_tree.hpp"
 #include "run/tell_risk.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -141,7 +142,7 @@ private:
         if (ec) {
             throw failure_of(ec, why.message());
         }
-        nursery_.adopt_orphans();
+        adopt_orphans();
         asio::co_spawn(context_, keep_nursery_going(), [](const std::exception_ptr& failed) {
             if (failed) {
                 std::rethrow_exception(failed);

@@ -16,6 +16,7 @@
 #include "run/lock_wait.hpp"
 #include "run/outer_locks.hpp"
 #include "run/own_ancestor.hpp"
+#include "run/process_tree.hpp"
 #include "run/record_node.hpp"
 #include "run/tell_risk.hpp"
 #include "run/variables.hpp"
@@ -471,7 +472,7 @@ private:
 
     asio::awaitable<run_result> run_under(holding& held)
     {
-        guardian_.adopt_orphans();
+        adopt_orphans();
         command_run run{{guardian_, bound_, &job_, say_, what_.terms}, held};
         phase_ = running{&run}; // a signal reaches the guardian after the start
         std::exception_ptr failed;

@@ -51,7 +51,7 @@ struct scene {
     {
         const auto before = children();
         link.emplace(task);
-        link->adopt_orphans();
+        adopt_orphans();
         for (const auto child : children()) {
             if (std::ranges::find(before, child) == before.end()) {
                 guardian = child;
