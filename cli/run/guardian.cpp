@@ -294,11 +294,6 @@ private:
         }
     }
 
-    static bool contains(const std::vector<pid_t>& all, pid_t one)
-    {
-        return std::ranges::find(all, one) != all.end();
-    }
-
     static constexpr std::chrono::nanoseconds between_looks = std::chrono::milliseconds{20};
     static constexpr std::chrono::nanoseconds for_names = std::chrono::milliseconds{500};
     static constexpr std::int32_t most_named = 8;

@@ -345,8 +345,7 @@ asio::awaitable<void> nursery::end_what_is_left_of(pid_t guardian, std::function
     // Its children are its own until it has ended, and the nursery has noticed.
     asio::steady_timer next{co_await asio::this_coro::executor};
     for (;;) {
-        const auto nursed = children_of(process_);
-        if (std::ranges::find(nursed, guardian) == nursed.end()) {
+        if (!contains(children_of(process_), guardian)) {
             break;
         }
         keep_going();

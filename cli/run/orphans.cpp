@@ -19,11 +19,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-bool contains(const std::vector<pid_t>& all, pid_t one)
-{
-    return std::ranges::find(all, one) != all.end();
-}
-
 // A look at all processes costs more than most commands.
 bool has_children()
 {
@@ -56,12 +51,7 @@ round_end orphans::end_some(const std::vector<pid_t>& own, int& refused) const
     auto spared = others_;
     spared.insert(spared.end(), own.begin(), own.end());
     return end_children(
-        {.none =
-             [] {
-                 ::siginfo_t ignored{};
-                 return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) != 0 &&
-                        errno == ECHILD;
-             },
+        {.none = [] { return !has_children(); },
          .look =
              [&] {
                  auto left = children_of(::getpid());

@@ -72,9 +72,7 @@ void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& r
     using namespace std::chrono_literals;
     constexpr int looks = 100; // after the last one that has found somebody new
     const auto end = std::chrono::steady_clock::now() + 100ms;
-    const auto is_spared = [&](pid_t one) {
-        return std::ranges::find(spared, one) != spared.end();
-    };
+    const auto is_spared = [&](pid_t one) { return contains(spared, one); };
     pid_t newest = 0;
     for (int i = 0; i != looks && std::chrono::steady_clock::now() < end; ++i) {
         auto below = children_in("/proc/thread-self/children");
@@ -180,7 +178,7 @@ int signal_all_below_this(int number, const std::function<void()>& reap,
     std::vector<pid_t> below{::getpid()};
     for (std::size_t i = 0; i < below.size(); ++i) {
         for (const auto& p : all) {
-            if (p.parent == below[i] && std::ranges::find(spared, p.id) == spared.end()) {
+            if (p.parent == below[i] && !contains(spared, p.id)) {
                 below.push_back(p.id);
             }
         }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,11 @@ struct process {
 // All that /proc shows; and those of them below this process.
 [[nodiscard]] std::vector<process> all_processes();
 [[nodiscard]] std::vector<process> processes_below_this();
+
+[[nodiscard]] inline bool contains(const std::vector<pid_t>& all, pid_t one)
+{
+    return std::ranges::find(all, one) != all.end();
+}
 
 // The children of a process.
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
