@@ -42,7 +42,6 @@ public:
     bool shows_identity = false; // so do those options
 
     [[nodiscard]] std::size_t count(severity is) const;
-    [[nodiscard]] const std::vector<finding>& all() const noexcept { return all_; }
 
     // What was sent to find them.
     std::uint64_t requests = 0;

@@ -2,8 +2,6 @@
 
 #include "connect/awaiting.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -34,15 +32,6 @@ asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
             co_return path;
         }
     }
-}
-
-asio::awaitable<node_stat> make_scratch(client& zk, std::string path)
-{
-    const auto made =
-        co_await zk.async_create(path, std::string{}, create_mode::container, asio::use_awaitable);
-    co_await zk.async_create(child_of(path, "alive"), std::string{}, create_mode::ephemeral,
-                             asio::use_awaitable);
-    co_return made.stat;
 }
 
 namespace {

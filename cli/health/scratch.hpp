@@ -19,10 +19,6 @@ namespace colock::cli {
 // The place at or above `path` where a node disturbs no lock: one that exists, and has nodes but no contenders.
 [[nodiscard]] boost::asio::awaitable<std::string> place_for_scratch(client& zk, std::string path);
 
-// Makes a container at `path` with an ephemeral node `alive` in it: when this process is killed the node goes with its session,
-// and the servers remove the container some time later. Gives the metadata of the container.
-[[nodiscard]] boost::asio::awaitable<node_stat> make_scratch(client& zk, std::string path);
-
 // Removes the node and all below it. Tries until a time has passed, for a connection may be broken. Throws nothing.
 [[nodiscard]] boost::asio::awaitable<void> remove_scratch(client& zk, std::string path);
 

@@ -170,7 +170,7 @@ private:
         }
         const auto expected = *expect_.expected;
         if (expected == &kinds::single_node_mutex && !lock_.is_lock() && !lock_.unlisted) {
-            const bool is_directory = lock_.children != 0;
+            const bool is_directory = !lock_.child_names.empty();
             return make(is_directory ? cause::another_kind : cause::persistent_node, lock_.path,
                         path_ +
                             (is_directory

@@ -149,7 +149,7 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
 
 bool seen_lock::may_be_free_lock() const
 {
-    return exists && !is_lock() && !unlisted && children == 0 && !is_job_record(data);
+    return exists && !is_lock() && !unlisted && child_names.empty() && !is_job_record(data);
 }
 
 asio::awaitable<void> catch_up(client& zk, std::string path)
@@ -173,7 +173,6 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     }
     seen.exists = true;
     seen.data = node.data;
-    seen.stat = node.stat;
     if (!get_ec && is_of_session(node.stat.ephemeral_owner)) {
         seen.what = &kinds::single_node_mutex;
         seen.queue.entries.push_back(entry_of_node(path, node));
@@ -190,8 +189,6 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         seen.unlisted_path = path;
         co_return seen;
     }
-    seen.stat = listed.stat;
-    seen.children = listed.names.size();
     seen.others = kinds_among(listed.names);
     seen.child_names = std::move(listed.names);
     if (!seen.others.empty()) {

@@ -36,10 +36,8 @@ struct seen_lock {
     std::optional<std::int64_t> permits; // that a semaphore has, when its directory tells
     error_code unlisted;                 // why its children are not known
     std::string unlisted_path;
-    std::size_t children = 0;
     std::vector<std::string> child_names;
     std::string data;
-    node_stat stat;
     // If the queue is empty: the list of the directory, or of the node above it that a contender would create it in; as far
     // as it could be read.
     access_control_list acl;

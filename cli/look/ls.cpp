@@ -219,7 +219,7 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
         throw failure{not_found_here,
                       path + " is no lock, but the record of a job: " + printable(seen.data)};
     }
-    if (seen.children == 0) {
+    if (seen.child_names.empty()) {
         throw failure{not_found_here, path + " has no nodes below it: it is a free lock, or none"};
     }
     throw failure{not_found_here,

@@ -47,7 +47,7 @@ bool follows(std::int64_t last, std::int64_t next)
 
 class reading {
 public:
-    explicit reading(const std::string& path) : path_{path}, recorder_{path} {}
+    explicit reading(const std::string& path) : recorder_{path} {}
 
     told_by_files read(const std::vector<std::string>& directories)
     {
@@ -180,7 +180,6 @@ private:
                "; give the directories of snapshots and of logs, each by --from";
     }
 
-    const std::string path_;
     recorder recorder_;
     std::vector<server_file> logs_, snapshots_;
     std::vector<std::int64_t> bad_; // snapshots

@@ -72,7 +72,7 @@ public:
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
             if (top.is_lock() || top.is_gathering() || !top.exists || top.unlisted ||
-                top.children == 0) {
+                top.child_names.empty()) {
                 add(std::move(top));
                 continue;
             }
@@ -191,7 +191,8 @@ private:
         }
         const auto holders = lock.queue.holders();
         const auto counted = hands_.find(lock.path);
-        std::string age = "-", holder = lock.is_lock() || lock.children == 0 ? "nobody" : "no lock";
+        std::string age = "-",
+                    holder = lock.is_lock() || lock.child_names.empty() ? "nobody" : "no lock";
         if (!holders.empty()) {
             const auto& first = holders.front();
             age = first.unread || first.unreadable ? "?" : age_words(first);
