@@ -303,12 +303,11 @@ void add_break(program& p)
          .summary = "take a lock away from its holder",
          .description =
              "Deletes the node of the holder, after it has shown who that is, whether it lives, "
-             "and "
-             "what will\ncome of it, and after you have agreed. The next holder gets the lock at "
-             "once, with a greater fencing\ntoken. The old one may go on until it notices: stores "
-             "that check tokens are safe from it, others are\nnot. `colock run` kills its command "
-             "at once. `colock revoke` asks instead.\n\nOnly the node that was shown is deleted, "
-             "never that of a successor.",
+             "and what will come of it, and after you have agreed. The next holder gets the lock "
+             "at once, with a greater fencing token. The old one may go on until it notices: "
+             "stores that check tokens are safe from it, others are not. `colock run` kills its "
+             "command at once. `colock revoke` asks instead.\n\n"
+             "Only the node that was shown is deleted, never that of a successor.",
          .examples = {{"colock break /locks/backup", "show the holder, ask, and delete its node"},
                       {"colock break --yes /locks/backup", "the same in a script"},
                       {"colock break --all /locks/reports", "all that share the lock"},

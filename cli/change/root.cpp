@@ -128,13 +128,13 @@ void add_root(program& p)
          .summary = "make a place for locks that others cannot write to",
          .description =
              "Creates the node PATH, below which only we, and those whom --allow and --allow-auth "
-             "name, can create,\nchange or delete anything, and which others cannot delete; or "
-             "checks that it is such a node. Whoever\nuses locks there needs an identity (--auth, "
-             "--sasl or --tls-cert), and gives `colock run` the option\n--acl parent: their nodes "
-             "get the "
-             "list of the root. PATH may also be the chroot that follows the servers in\n--servers."
-             "\n\nRun it again at any time. It changes nothing that is there but what is "
-             "below `.keep`, unless --take-over is given.",
+             "name, can create, change or delete anything, and which others cannot delete; or "
+             "checks that it is such a node. Whoever uses locks there needs an identity (--auth, "
+             "--sasl or --tls-cert), and gives `colock run` the option --acl parent: their nodes "
+             "get the list of the root. PATH may also be the chroot that follows the servers in "
+             "--servers.\n\n"
+             "Run it again at any time. It changes nothing that is there but what is below "
+             "`.keep`, unless --take-over is given.",
          .examples =
              {{"colock root --auth orders.auth /locks/orders", "for ourselves alone"},
               {"colock root --auth admin.auth --allow-auth orders.auth --allow-auth stock.auth "

@@ -237,12 +237,10 @@ void add_doctor(program& p)
              "sessions are granted, and whether `--tick` fits; whether a session has so many nodes "
              "that its end takes the servers down, if they answer `dump`; whether there are "
              "containers; at certificates; at clocks. With PATH also at who may disturb the locks "
-             "there, and at "
-             "nodes that look left over: contenders without a session, old ones, empty "
-             "directories.\n\n"
+             "there, and at nodes that look left over: contenders without a session, old ones, "
+             "empty directories.\n\n"
              "It needs a few hundred requests, and says how many they were. The nodes that it "
-             "makes "
-             "it removes, also when it is interrupted; when it is killed, the servers do.",
+             "makes it removes, also when it is interrupted; when it is killed, the servers do.",
          .examples = {{"colock doctor", "Look at the server of this machine."},
                       {"colock doctor --servers a,b,c --auth ~/.colock /locks/orders",
                        "Look at three servers, and at who may use the locks below /locks/orders."},

@@ -295,17 +295,14 @@ void add_ls(program& p)
          .summary = "list locks, who holds them, and how many wait",
          .description =
              "Tells of the lock at PATH, with its whole queue, or of all locks one level below it: "
-             "their kind,\ntheir holders (host:pid (program), how long in the queue, the first "
-             "half of the "
-             "fencing token), and how\nmany wait. Recognises the locks of colock, Curator, kazoo, "
-             "go-zookeeper and ZooKeeper's recipe\nby the names of their nodes. A lock that nobody "
-             "holds has no nodes, so it is not listed. Without PATH: the locks on the first two "
-             "levels, such "
-             "as /backup and /locks/backup.\n\nGroups and shards are named in a line "
-             "each; of one alone, or with -l, with their members. A "
-             "directory\nof sessions' own nodes is taken for a group, unless they say whose "
-             "processes they "
-             "are, as a lock of a\nsingle node does.",
+             "their kind, their holders (host:pid (program), how long in the queue, the first half "
+             "of the fencing token), and how many wait. Recognises the locks of colock, Curator, "
+             "kazoo, go-zookeeper and ZooKeeper's recipe by the names of their nodes. A lock that "
+             "nobody holds has no nodes, so it is not listed. Without PATH: the locks on the first "
+             "two levels, such as /backup and /locks/backup.\n\n"
+             "Groups and shards are named in a line each; of one alone, or with -l, with their "
+             "members. A directory of sessions' own nodes is taken for a group, unless they say "
+             "whose processes they are, as a lock of a single node does.",
          .examples = {{"colock ls", "the locks on the first two levels"},
                       {"colock ls /locks", "the locks one level below /locks"},
                       {"colock ls -r /", "all locks that there are"},

@@ -172,14 +172,13 @@ void add_shards(program& p)
          .summary = "tell who owns which shards, and what moves",
          .description =
              "Tells of the shards at PATH, which `colock run --shards` and programs with "
-             "colock::shards\nspread: how many there are, how many have an owner, how many move; "
-             "each member with what\nit owns, what it shall own, and its part by weight; each "
-             "shard "
-             "that moves, has no owner, or is\nlocked by somebody who is no member. It is even "
-             "when "
-             "each member owns its part, rounded up or\ndown. A shard is owned since its owner "
-             "joined the queue of its lock, shortly before it got it.\n\nIt only looks: it joins "
-             "nothing, and sends two reads for each shard and one for each member.",
+             "colock::shards spread: how many there are, how many have an owner, how many move; "
+             "each member with what it owns, what it shall own, and its part by weight; each shard "
+             "that moves, has no owner, or is locked by somebody who is no member. It is even when "
+             "each member owns its part, rounded up or down. A shard is owned since its owner "
+             "joined the queue of its lock, shortly before it got it.\n\n"
+             "It only looks: it joins nothing, and sends two reads for each shard and one for each "
+             "member.",
          .examples = {{"colock shards /shards/mail", "members, and what is not at rest"},
                       {"colock shards --long /shards/mail", "each shard in a line"},
                       {"colock shards --json /shards/mail | jq -e '.even and .owned == .count'",

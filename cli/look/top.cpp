@@ -335,12 +335,11 @@ void add_top(program& p)
         {.name = "top",
          .synopsis = "[options] PATH...",
          .summary = "watch locks change hands",
-         .description =
-             "Shows who holds each lock, for how long the holder has been in its queue, how many "
-             "wait, and how often\nit has changed hands within the last minute, counted by the "
-             "numbers of the nodes. A PATH may have "
-             "locks one level below it. Goes on\nwhile there is no connection, and says so. Ends "
-             "with q or Ctrl-C. Where there is no terminal it\nprints all once.",
+         .description = "Shows who holds each lock, for how long the holder has been in its queue, "
+                        "how many wait, and how often it has changed hands within the last minute, "
+                        "counted by the numbers of the nodes. A PATH may have locks one level "
+                        "below it. Goes on while there is no connection, and says so. Ends with q "
+                        "or Ctrl-C. Where there is no terminal it prints all once.",
          .examples = {{"colock top /locks", "all locks one level below /locks"},
                       {"colock top --interval 200ms /locks/backup",
                        "one lock, five times a second"},

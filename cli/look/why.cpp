@@ -211,27 +211,24 @@ const std::string& description()
     static const std::string text = [] {
         std::string t =
             "Tells who holds each lock, since when, on which host, as which process; who waits, "
-            "and "
-            "behind\nwhom; whether the holder lives, as far as this host and the servers tell; and "
-            "whether holders\nwait for each other in a circle. The last line names the culprit. "
-            "Each cause has a word, which\n--json has as \"cause\":\n\n";
+            "and behind whom; whether the holder lives, as far as this host and the servers tell; "
+            "and whether holders wait for each other in a circle. The last line names the culprit. "
+            "Each cause has a word, which --json has as \"cause\":\n\n";
         for (const auto& c : all_causes()) {
             t += "  " + std::string{c.word} + std::string(18 - c.word.size(), ' ') +
                  std::string{c.words} + '\n';
         }
         t += "\nIt changes nothing. It reads the first " + std::to_string(most_nodes_read) +
-             " nodes of a queue, however long that is, and sends at most\n" +
+             " nodes of a queue, however long that is, and sends at most " +
              std::to_string(most_requests_a_path) +
              " requests a path; twice that when a holder seems dead, for it looks again; and as "
-             "many for each\nof up to " +
+             "many for each of up to " +
              std::to_string(most_followed) +
              " other locks that the contenders hold or wait for. Of shards it reads two nodes for "
-             "each\n"
-             "shard and one for each member, and looks at the locks of four that move. It asks the "
-             "servers for their\n"
-             "connections by the four-letter words cons and dump. Where zoo.cfg does not let them\n"
-             "(4lw.commands.whitelist=srvr,cons,dump), or the servers speak TLS, it asks their "
-             "AdminServers.\n";
+             "each shard and one for each member, and looks at the locks of four that move. It "
+             "asks the servers for their connections by the four-letter words cons and dump. Where "
+             "zoo.cfg does not let them (4lw.commands.whitelist=srvr,cons,dump), or the servers "
+             "speak TLS, it asks their AdminServers.\n";
         return t;
     }();
     return text;

@@ -57,11 +57,10 @@ void add_elect(program& p)
         {.name = "elect",
          .synopsis = "[options] PATH -- COMMAND [ARGUMENT...]",
          .summary = "run a command while leading an election",
-         .description =
-             "Stands for the election at PATH, runs the command while this process leads, and\n"
-             "steps down when the command ends. As with `colock run`, the command and all its\n"
-             "processes are gone before another candidate can lead. The election is that of\n"
-             "LeaderLatch of Apache Curator.\n",
+         .description = "Stands for the election at PATH, runs the command while this process "
+                        "leads, and steps down when the command ends. As with `colock run`, the "
+                        "command and all its processes are gone before another candidate can lead. "
+                        "The election is that of LeaderLatch of Apache Curator.",
          .examples = {{"colock elect /election/scheduler -- ./scheduler",
                        "one scheduler among all machines; another one takes over when it ends"},
                       {"colock elect --follow /election/scheduler",
@@ -89,7 +88,7 @@ void add_elect(program& p)
         ->type_name("NODE");
     const auto follows = std::make_shared<bool>(false);
     c.options->add_flag("--follow", *follows,
-                        "without a command: print who leads, a line each time that changes, until\n"
+                        "without a command: print who leads, a line each time that changes, until "
                         "interrupted; with --json, an object a line");
     add_run_options(*c.options, *o);
     c.run = [&p, o, e, follows, options = c.options] {

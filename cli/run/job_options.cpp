@@ -23,9 +23,9 @@ void add_job_options(CLI::App& to, job_options& o)
                   throw CLI::ValidationError{"--once-per", e.what()};
               }
           },
-          "run once in each period, whichever machine comes first: 1h, 1h@30m (at half past),\n"
-          "daily@03:00 in the machine's time zone, or daily@03:00Europe/Berlin. Others than daily\n"
-          "count from 1970, in UTC: 1w begins on Thursdays. A run counts for the moment that is\n"
+          "run once in each period, whichever machine comes first: 1h, 1h@30m (at half past), "
+          "daily@03:00 in the machine's time zone, or daily@03:00Europe/Berlin. Others than daily "
+          "count from 1970, in UTC: 1w begins on Thursdays. A run counts for the moment that is "
           "nearest by the servers' clock. Status 0 when the job has run")
         ->type_name("PERIOD");
     to.add_option("--again-on-failure", o.terms.again_on_failure,
@@ -34,14 +34,12 @@ void add_job_options(CLI::App& to, job_options& o)
         ->check(CLI::Range(0, 1'000'000));
     to.add_flag("--again-after-crash", o.terms.again_after_crash,
                 "a run whose end nobody has written down is a failure for --again-on-failure");
-    add_duration(
-        to, "--hold-at-least", o.terms.hold_at_least,
-        "for so long from the start of the command, no other run with this option or --once-per\n"
-        "begins at this path, also when the command has ended, or colock has");
-    add_duration(
-        to, "--max-hold", o.max_hold,
-        "the command gets SIGTERM when it has run for so long, and SIGKILL after --grace;\n"
-        "status 124 (-E does not change it)");
+    add_duration(to, "--hold-at-least", o.terms.hold_at_least,
+                 "for so long from the start of the command, no other run with this option or "
+                 "--once-per begins at this path, also when the command has ended, or colock has");
+    add_duration(to, "--max-hold", o.max_hold,
+                 "the command gets SIGTERM when it has run for so long, and SIGKILL after --grace; "
+                 "status 124 (-E does not change it)");
 }
 
 void refuse_job_options(const job_options& o, const char* why)

@@ -83,26 +83,24 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
             ->required();
     }
     to.add_flag("--try,-n", o.try_only, "do not wait: fail when somebody has the lock");
-    add_duration(
-        to, "--timeout,-w", o.timeout,
-        "wait for the lock for this time at most, and 0 as --try; without it, as long as it "
-        "takes.\nTo reach a server takes this time at most, too, but 2 s at least, unless "
-        "there is --connect-timeout");
-    add_duration(
-        to, "--grace", o.grace,
-        "from SIGTERM to SIGKILL when the lock may soon be lost, colock is killed, or the\n"
-        "command leaves processes behind; the SIGTERM of `colock revoke`, and signals that\n"
-        "colock gets, are passed on alone, and the command may take its time")
+    add_duration(to, "--timeout,-w", o.timeout,
+                 "wait for the lock for this time at most, and 0 as --try; without it, as long as "
+                 "it takes. To reach a server takes this time at most, too, but 2 s at least, "
+                 "unless there is --connect-timeout");
+    add_duration(to, "--grace", o.grace,
+                 "from SIGTERM to SIGKILL when the lock may soon be lost, colock is killed, or the "
+                 "command leaves processes behind; the SIGTERM of `colock revoke`, and signals "
+                 "that colock gets, are passed on alone, and the command may take its time")
         ->default_str("3s");
     add_duration(to, "--safety-margin", o.safety_margin,
-                 "the command gets SIGTERM this long before another client can have the lock\n"
+                 "the command gets SIGTERM this long before another client can have the lock "
                  "(--grace and half a second)");
     add_duration(to, "--release-timeout", o.release_timeout,
-                 "when the command has ended, wait for silent servers so long at most; without\n"
+                 "when the command has ended, wait for silent servers so long at most; without "
                  "them the lock is free when the session ends")
         ->default_str("3s");
     to.add_option("--retry", o.retries,
-                  "so often, connect again when no server could be reached, and wait for the lock\n"
+                  "so often, connect again when no server could be reached, and wait for the lock "
                   "and start the command again when the lock was lost")
         ->type_name("TIMES")
         ->check(CLI::NonNegativeNumber)
@@ -121,16 +119,16 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
     to.add_flag("--verbose,-v", o.report.verbose,
-                "say when there is a session, when the lock is held and when released, how the\n"
+                "say when there is a session, when the lock is held and when released, how the "
                 "command has ended, and whether a server is `colock serve`");
     to.add_flag("--quiet,-q", o.report.quiet, "say nothing unless something is wrong");
     to.add_option("--events", o.events,
-                  "tell machines what happens, a JSON object a line, in this file, or in the open\n"
+                  "tell machines what happens, a JSON object a line, in this file, or in the open "
                   "one with this number, as in --events 3 3>events")
         ->type_name("FILE");
     to.add_flag("--json", o.report.json, "the same, on the standard error in the place of words");
     to.add_option("--metrics", o.report.metrics,
-                  "add what happens to the metrics in this file, for the textfile collector of\n"
+                  "add what happens to the metrics in this file, for the textfile collector of "
                   "Prometheus' node exporter; its name ends in .prom. Many runs may share it")
         ->type_name("FILE");
     to.add_flag(
@@ -138,12 +136,11 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
         "the command inherits COLOCK_AUTH and COLOCK_TLS_KEY_PASSWORD: for a colock inside it");
     to.add_flag("--notify", o.notify,
                 "tell systemd, or another manager of services: ready when the lock is held, and "
-                "what\nhappens; and that colock works, where there is a watchdog");
+                "what happens; and that colock works, where there is a watchdog");
     to.add_option(
           "--leave", o.leave,
-          "do not end a daemon that the command starts, which has this name, or the number\n"
-          "in this file, if there is a / in it; not even when the lock is lost. May be given\n"
-          "several times")
+          "do not end a daemon that the command starts, which has this name, or the number in this "
+          "file, if there is a / in it; not even when the lock is lost. May be given several times")
         ->type_name("NAME")
         ->allow_extra_args(false);
     add_server_options(to, o.servers);

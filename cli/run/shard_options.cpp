@@ -28,12 +28,12 @@ void add_shard_options(CLI::App& to, shard_run_options& o)
     constexpr const char* group = "Options with --shards";
     to.add_option("--shards", o.count,
                   "spread N shards over all that run this with the same PATH and N: a command for "
-                  "each\nshard that this process owns, with the shard's number in the place of {}")
+                  "each shard that this process owns, with the shard's number in the place of {}")
         ->type_name("N")
         ->check(CLI::Range(1, 100'000));
     to.add_option("--member", o.member,
                   "the name of this process among the members, which each has alone; by default "
-                  "host and\nprocess id")
+                  "host and process id")
         ->type_name("NAME")
         ->group(group);
     to.add_option("--weight", o.weight, "get shards in proportion to it; 0 for none [default 1]")
@@ -48,11 +48,10 @@ void add_shard_options(CLI::App& to, shard_run_options& o)
         ->type_name("NUMBER")
         ->check(CLI::Range(1, 100'000))
         ->group(group);
-    to.add_option(
-          "--when-ended", o.when_ended,
-          "what it means that a command has ended by itself. fail: colock ends all, with "
-          "its\nstatus. restart: it is started again, after a pause that grows up to half a "
-          "minute.\nrelease: the shard goes to another member [default fail]")
+    to.add_option("--when-ended", o.when_ended,
+                  "what it means that a command has ended by itself. fail: colock ends all, with "
+                  "its status. restart: it is started again, after a pause that grows up to half a "
+                  "minute. release: the shard goes to another member [default fail]")
         ->type_name("fail|restart|release")
         ->check(CLI::IsMember({"fail", "restart", "release"}))
         ->group(group);
