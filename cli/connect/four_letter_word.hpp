@@ -33,8 +33,7 @@ struct endpoint {
 inline constexpr std::size_t longest_answer = 64 << 20;
 
 // Sends the word ("srvr", "cons", ...) and reads the whole answer, in plain TCP. Throws boost::system::system_error:
-// asio::error::timed_out when there is no whole answer within the limit. Cancellation ends it at once, but for a name that is
-// being resolved.
+// asio::error::timed_out when there is no whole answer within the limit.
 [[nodiscard]] boost::asio::awaitable<std::string>
 ask_server(std::string host, std::string port, std::string word, std::chrono::milliseconds limit);
 

@@ -1,8 +1,10 @@
 #include "connect/look_up.hpp"
 
 #include "program/detached_thread.hpp"
+#include "program/text.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -46,6 +48,12 @@ look_up::~look_up()
 asio::awaitable<look_up::tcp::resolver::results_type>
 look_up::addresses_of(std::string host, std::string port, error_code& ec)
 {
+    error_code no_address;
+    const auto address = asio::ip::make_address(host, no_address);
+    if (const auto number = number_in<unsigned short>(port); !no_address && number) {
+        ec = {};
+        co_return tcp::resolver::results_type::create(tcp::endpoint{address, *number}, host, port);
+    }
     const auto q = question_;
     start_detached([q, host = std::move(host), port = std::move(port)] {
         asio::io_context own;

@@ -1,4 +1,4 @@
-// A question to a server over TLS, outside of any session. Not where colock was built without TLS.
+// A connection to a server over TLS, for a question outside of any session. Not where colock was built without TLS.
 #pragma once
 
 #include "connect/four_letter_word.hpp"
