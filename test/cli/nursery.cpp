@@ -12,16 +12,18 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 
 using namespace colock::cli;
 using colock::test::wait_until;
@@ -35,7 +37,13 @@ struct nursery_scene {
     explicit nursery_scene(const std::string& line)
         : task{{"sh", "-c", line}, false, {50ms, 550ms}, signals, {}}
     {
+        const auto before = children_of(::getpid());
         all.emplace(task);
+        const auto now = children_of(::getpid());
+        const auto made =
+            std::ranges::find_if(now, [&](pid_t each) { return !contains(before, each); });
+        BOOST_REQUIRE((made != now.end()));
+        process = *made;
     }
     void make(std::size_t number)
     {
@@ -49,6 +57,7 @@ struct nursery_scene {
     const inherited_signals signals;
     nursery_task task;
     std::optional<nursery> all;
+    pid_t process = -1;
     std::list<shared_bound> bounds;
     std::list<std::unique_ptr<guardian_socket>> guardians;
 };
@@ -59,7 +68,8 @@ struct nursery_scene {
 extern "C" int poll(::pollfd* of, ::nfds_t number, int limit)
 {
     ++polls;
-    return static_cast<int>(::syscall(SYS_poll, of, number, limit));
+    const ::timespec time{limit / 1000, limit % 1000 * 1'000'000L};
+    return ::ppoll(of, number, limit < 0 ? nullptr : &time, nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE(nursery_)
@@ -83,10 +93,9 @@ BOOST_AUTO_TEST_CASE(a_burst_is_asked_for_again_until_there_is_room)
 {
     constexpr std::size_t number = 400;
     nursery_scene s{"exit"};
-    const auto process = children_of(::getpid()).front();
-    ::kill(process, SIGSTOP);
+    ::kill(s.process, SIGSTOP);
     int status = 0;
-    BOOST_REQUIRE(::waitpid(process, &status, WUNTRACED) == process);
+    BOOST_REQUIRE(::waitpid(s.process, &status, WUNTRACED) == s.process);
     s.make(number);
     const auto all_are_there = [&] {
         s.all->keep_going();
