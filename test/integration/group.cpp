@@ -3,10 +3,14 @@
 #include <support/lock_scene.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -448,6 +452,37 @@ BOOST_AUTO_TEST_CASE(a_membership_outlives_its_context)
         go_on(context, 10ms);
     }
     BOOST_TEST(!ann);
+}
+
+// The handlers that would end its operations never run.
+BOOST_AUTO_TEST_CASE(a_membership_outlives_a_context_that_stops_with_its_client)
+{
+    membership ann;
+    bool completed = false;
+    {
+        asio::io_context context;
+        std::optional<client> c{std::in_place, context, server.connect_string()};
+        outcome<> connected;
+        c->async_connect(connected.handler());
+        BOOST_REQUIRE(!code_of(context, connected));
+        outcome<membership> o;
+        group{*c, directory}.async_join({.name = "ann"}, o.handler());
+        ann = value_of(context, o);
+        // A handler that is not destroyed with the context would refer to it afterwards.
+        ann.async_wait_rejoin(
+            1, asio::bind_executor(
+                   asio::require(context.get_executor(), asio::execution::outstanding_work.tracked),
+                   [&](const error_code&, std::uint64_t) { completed = true; }));
+        go_on(context, 10ms);
+        asio::post(context, [&] {
+            c.reset();
+            context.stop();
+        });
+        context.restart();
+        context.run();
+    }
+    BOOST_TEST(!ann);
+    BOOST_TEST(!completed);
 }
 
 BOOST_AUTO_TEST_CASE(an_update_that_is_refused_ends_no_membership)
