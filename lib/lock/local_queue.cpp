@@ -269,6 +269,9 @@ error_code local_queue::end_turn(grant& held, outcome& out)
     users_.end_turn(std::move(held.driver), held.turn, static_cast<bool>(why), now, out);
     if (!why) {
         report_.released(!out.leaving.empty(), !out.admitted.empty());
+        if (out.leaving.empty() && out.admitted.empty() && users_.first() != nullptr) {
+            report_.hand_off_waits(out.reported);
+        }
     }
     return why;
 }

@@ -77,6 +77,7 @@ void path_report::waits(waiter& op, bool has_deadline, time now, const situation
 
 void path_report::nobody_waits()
 {
+    handing_off_ = 0;
     if (!logs_ && !observed_) {
         listens_.store(false, std::memory_order_relaxed);
         notes_.reset(); // nobody tells what changes from here on
@@ -134,8 +135,12 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by
     auto& o = op.observed;
     o.granted = now.count();
     o.source = input.source;
+    const auto late = std::exchange(handing_off_, 0);
     if (input.source == grant_source::handed_off) {
         o.previous = input.ended.empty() ? 0 : input.ended.front().of.id;
+    } else if (input.source == grant_source::kept_node && late != 0) {
+        o.source = grant_source::handed_off;
+        o.previous = late;
     } else if (input.waited_for) {
         o.holder = new seen_holder{*input.waited_for};
     }
@@ -149,6 +154,11 @@ void path_report::released(bool leaves, bool handed_off)
              : leaves   ? "released " + name()
                         : "released " + name() + "; this client keeps its node for a while");
     }
+}
+
+void path_report::hand_off_waits(const of_input& input) noexcept
+{
+    handing_off_ = input.ended.empty() ? 0 : input.ended.front().of.id;
 }
 
 void path_report::turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,

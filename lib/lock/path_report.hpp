@@ -71,6 +71,8 @@ public:
     void granted(waiter& op, std::uint64_t waited_since, node_users& by, of_input& input, time now);
     // `leaves`: the client deletes the node.
     void released(bool leaves, bool handed_off);
+    // Who waits gets the lock in memory when the servers have said that no other client waits.
+    void hand_off_waits(const of_input& input) noexcept;
     // A turn has ended, or was lost before. `margin`: the time until the lock counts as lost.
     void turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,
                    of_input& input);
@@ -122,6 +124,7 @@ private:
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool notes_times_;                          // notes since when each waiter waits
     std::unique_ptr<wait_notes> notes_;               // of the contender; from the first one on
+    std::uint64_t handing_off_ = 0;                   // the hold that the next grant follows
     std::atomic<bool>& listens_;
 };
 

@@ -17,12 +17,12 @@ BOOST_FIXTURE_TEST_SUITE(example_spans, example_scene)
 
 BOOST_AUTO_TEST_CASE(links_name_the_hold_that_was_waited_for)
 {
-    example one{"spans", {server.hosts()}};
-    example other{"spans", {server.hosts()}};
     std::map<std::string, pt::ptree> all; // by identifier
     std::map<std::string, int> names;
-    for (auto* each : {&one, &other}) {
-        for (const auto& line : each->rest()) {
+    // One after the other: as long as another client may wait, a lock that is held for over 10 ms is not handed off in memory.
+    for (int process = 0; process != 2; ++process) {
+        example spans{"spans", {server.hosts()}};
+        for (const auto& line : spans.rest()) {
             std::istringstream in{line};
             pt::ptree span;
             pt::read_json(in, span);
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(links_name_the_hold_that_was_waited_for)
             ++names[span.get<std::string>("name")];
             BOOST_TEST(all.emplace(id, span).second);
         }
-        BOOST_TEST(each->wait().success());
+        BOOST_TEST(spans.wait().success());
     }
     BOOST_TEST(names["acquire"] == 4);
     BOOST_TEST(names["hold"] == 4);
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(links_name_the_hold_that_was_waited_for)
         }
     }
     BOOST_TEST(parents == 4);
-    BOOST_TEST(in_memory >= 2); // in each process the second one at least
+    BOOST_TEST(in_memory == 2); // in each process the second one
     check_nothing_left();
 }
 

@@ -254,6 +254,27 @@ BOOST_AUTO_TEST_CASE(each_source_of_a_grant_is_told_and_whom_it_waited_for)
     check_all_ended();
 }
 
+BOOST_AUTO_TEST_CASE(a_hand_off_that_waits_for_the_servers_word_is_told_as_one)
+{
+    tcp_proxy proxy = link_proxy(server);
+    auto& c = connect_through(proxy, {.observer = heard});
+    const mutex m{c, directory, {.max_local_time = 1ms}};
+    auto first = take<unique_lock>([&](auto& o) { mutex{m}.async_lock(o.handler()); });
+    go_on(io, 5ms);
+    proxy.stall(true);
+    outcome<unique_lock> second;
+    mutex{m}.async_lock(second.handler());
+    BOOST_TEST(unlock(first) == error_code{});
+    BOOST_TEST(!second.done()); // whether another client waits is still to be heard
+    proxy.stall(false);
+    auto held = value_of(io, second);
+    const auto told = heard->all();
+    BOOST_TEST((told[1].end->source == grant_source::handed_off));
+    BOOST_TEST(told[1].end->previous == told[0].id);
+    BOOST_TEST(unlock(held) == error_code{});
+    check_all_ended();
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_that_takes_over_the_contender_of_one_that_left_was_handed_over)
 {
     auto held = hold(connect());
