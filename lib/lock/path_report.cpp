@@ -27,17 +27,16 @@ std::shared_ptr<users_of_path> users_for_log(const client_core& core, const lock
 
 path_report::path_report(const std::shared_ptr<client_core>& core, lock_config_ptr config,
                          std::atomic<bool>& listens)
-    : core_{*core}, config_{std::move(config)}, shared_{false}, observed_{observed_path_of(
-                                                                    *core, *config_)},
-      logs_{core->logs(log_level::debug)}, users_here_{users_for_log(*core, config_->kind)},
-      notes_times_{logs_ || users_here_}, listens_{listens}
+    : core_{*core}, config_{std::move(config)}, observed_{observed_path_of(*core, *config_)},
+      users_here_{users_for_log(*core, config_->kind)}, shared_{false},
+      logs_{core->logs(log_level::debug)}, notes_times_{logs_ || users_here_}, listens_{listens}
 {
     listens_ = logs_ || observed_;
 }
 
 path_report::path_report(const path_report& of_path, bool shared, std::atomic<bool>& listens)
-    : core_{of_path.core_}, config_{of_path.config_}, shared_{shared}, observed_{of_path.observed_},
-      logs_{of_path.logs_}, users_here_{of_path.users_here_},
+    : core_{of_path.core_}, config_{of_path.config_}, observed_{of_path.observed_},
+      users_here_{of_path.users_here_}, shared_{shared}, logs_{of_path.logs_},
       notes_times_{of_path.notes_times_}, listens_{listens}
 {
     listens_ = logs_ || observed_;
@@ -144,7 +143,10 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by
     } else if (input.waited_for) {
         o.holder = new seen_holder{*input.waited_for};
     }
-    by.observed.emplace(op.tag, observed_hold{o.id, o.part_of, o.granted});
+    if (!by.observed) {
+        by.observed = std::make_unique<decltype(by.observed)::element_type>();
+    }
+    by.observed->emplace(op.tag, observed_hold{o.id, o.part_of, o.granted});
 }
 
 void path_report::released(bool leaves, bool handed_off)
@@ -168,9 +170,12 @@ void path_report::turn_ends(node_users& by, std::uint64_t turn, const error_code
         node_lost(by, loss, margin, input);
     } else {
         core_.count.locks_released.fetch_add(1, std::memory_order_relaxed);
-        if (const auto at = by.observed.find(turn); at != by.observed.end()) {
+        if (!by.observed) {
+            return;
+        }
+        if (const auto at = by.observed->find(turn); at != by.observed->end()) {
             input.ended.push_back({at->second, {}, margin});
-            by.observed.erase(at);
+            by.observed->erase(at);
         }
     }
 }
@@ -179,8 +184,10 @@ void path_report::node_lost(node_users& of, const error_code& why, time margin, 
 {
     if (!std::exchange(of.loss_counted, true)) {
         core_.count_losses(why, of.users);
-        for (const auto& [turn, each] : std::exchange(of.observed, {})) {
-            input.ended.push_back({each, why, margin});
+        if (const auto all = std::exchange(of.observed, nullptr)) {
+            for (const auto& [turn, each] : *all) {
+                input.ended.push_back({each, why, margin});
+            }
         }
     }
 }

@@ -118,13 +118,13 @@ private:
 
     client_core& core_;
     const lock_config_ptr config_;
-    const bool shared_;
     const std::shared_ptr<const observed_path> observed_; // null when nobody observes
-    const bool logs_;                                     // whatever happens here
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
-    const bool notes_times_;                          // notes since when each waiter waits
-    std::unique_ptr<wait_notes> notes_;               // of the contender; from the first one on
-    std::uint64_t handing_off_ = 0;                   // the hold that the next grant follows
+    const bool shared_;
+    const bool logs_;                   // whatever happens here
+    const bool notes_times_;            // notes since when each waiter waits
+    std::unique_ptr<wait_notes> notes_; // of the contender; from the first one on
+    std::uint64_t handing_off_ = 0;     // the hold that the next grant follows
     std::atomic<bool>& listens_;
 };
 
