@@ -136,7 +136,7 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by
     o.source = input.source;
     const auto late = std::exchange(handing_off_, 0);
     if (input.source == grant_source::handed_off) {
-        o.previous = input.ended.empty() ? 0 : input.ended.front().of.id;
+        o.previous = input.first_ended();
     } else if (input.source == grant_source::kept_node && late != 0) {
         o.source = grant_source::handed_off;
         o.previous = late;
@@ -160,7 +160,7 @@ void path_report::released(bool leaves, bool handed_off)
 
 void path_report::hand_off_waits(const of_input& input) noexcept
 {
-    handing_off_ = input.ended.empty() ? 0 : input.ended.front().of.id;
+    handing_off_ = input.first_ended();
 }
 
 void path_report::turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,

@@ -40,6 +40,12 @@ public:
         boost::container::small_vector<hold, 1> ended;
         grant_source source = grant_source::kept_node;
         std::unique_ptr<seen_holder> waited_for;
+
+        // The acquisition whose hold ended first; 0 when nobody is to hear of it.
+        [[nodiscard]] std::uint64_t first_ended() const noexcept
+        {
+            return ended.empty() ? 0 : ended.front().of.id;
+        }
     };
 
     // Sets `listens` while somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
@@ -71,7 +77,7 @@ public:
     void granted(waiter& op, std::uint64_t waited_since, node_users& by, of_input& input, time now);
     // `leaves`: the client deletes the node.
     void released(bool leaves, bool handed_off);
-    // Who waits gets the lock in memory when the servers have said that no other client waits.
+    // A waiter gets the lock in memory as soon as the servers say that no other client waits.
     void hand_off_waits(const of_input& input) noexcept;
     // A turn has ended, or was lost before. `margin`: the time until the lock counts as lost.
     void turn_ends(node_users& by, std::uint64_t turn, const error_code& loss, time margin,

@@ -1,10 +1,13 @@
 #include "queue/context.hpp"
 
+#include <algorithm>
+
 namespace colock::protocol::queue {
 
 bool listing::is_alone(const layout& l) const
 {
-    return contenders(l, children).size() <= 1;
+    return std::ranges::count_if(
+               children, [&](const auto& name) { return number_of(l, name).has_value(); }) <= 1;
 }
 
 node_name context::name_prefix() const

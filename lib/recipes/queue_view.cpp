@@ -23,8 +23,8 @@ bool listing::work()
     const auto end = std::min(parsed_ + slice, names_.size());
     for (; parsed_ != end; ++parsed_) {
         const auto& name = names_[parsed_];
-        if (const auto number = protocol::number_of(layout_, name)) {
-            order_.emplace(std::pair{*number, protocol::is_shared(layout_, name)}, parsed_);
+        if (const auto found = standing_of(layout_, name)) {
+            order_.emplace(std::pair{found->number, found->shared}, parsed_);
         }
     }
     if (parsed_ != names_.size()) {
