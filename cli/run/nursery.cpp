@@ -187,7 +187,8 @@ private:
     bool in_order_ = true;
 };
 
-// Each shard takes three files of this process, and one more until the nursery has it. Its command keeps the limit that the nursery has inherited.
+// Each shard takes three files of this process, and one more until the nursery has it. Its command keeps the limit that the
+// nursery has inherited.
 void raise_limit_of_files() noexcept
 {
     ::rlimit limit{};

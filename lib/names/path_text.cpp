@@ -88,9 +88,8 @@ const char* fault_of_names(std::string_view path, bool sequential) noexcept
     if (has("//")) {
         return "contains \"//\"";
     }
-    if (sequential) {
-        path =
-            path.substr(0, path.rfind('/')); // digits follow the last name: neither empty nor "."
+    if (sequential) { // digits follow the last name: it is neither empty nor "."
+        path = path.substr(0, path.rfind('/'));
     } else if (path.ends_with('/')) {
         return "ends in '/'";
     }

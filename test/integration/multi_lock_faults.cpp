@@ -184,8 +184,8 @@ BOOST_AUTO_TEST_CASE(a_cancellation_ends_the_pause_after_losses)
         BOOST_TEST_REQUIRE(queues_become({1, 3}));
         admin.remove(path(0) + '/' + queue_of(path(0)).front());
         go_on(io, 20ms); // the client has heard of it
-        busy =
-            {}; // so it gets the second lock, gives it up, and takes the first one again, after a pause
+        // So it gets the second lock, gives it up, and takes the first one again, after a pause.
+        busy = {};
         busy = value_of(io, next);
         if (losses == 12) { // the pause takes half a second at least
             break;

@@ -99,7 +99,7 @@ private:
     [[nodiscard]] auto step(Then then);
     template <class Then>
     void after_pause(Then then);
-    // What is for this membership alone: a handler, and what follows a pause.
+    // Both are for this membership alone: a handler, and a step after a pause.
     template <class... Results, class Then>
     [[nodiscard]] auto while_at_work(Then then);
     [[nodiscard]] auto if_at_work(void (shards_run::*then)());
