@@ -10,6 +10,8 @@
 #include <chrono>
 #include <string>
 
+namespace colock::test::background_writer_test {
+
 using namespace std::chrono_literals;
 using colock::cli::background_writer;
 
@@ -112,3 +114,5 @@ BOOST_AUTO_TEST_CASE(a_reader_who_has_gone_is_nobody)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::background_writer_test

@@ -28,7 +28,8 @@
 #include <thread>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_crowd_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -174,3 +175,5 @@ BOOST_AUTO_TEST_CASE(G1_G5_two_hundred_runs_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_crowd_test

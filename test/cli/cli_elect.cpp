@@ -7,7 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock::test;
+namespace colock::test::cli_elect_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -290,3 +291,5 @@ BOOST_AUTO_TEST_CASE(pauses_grow_and_begin_anew)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_elect_test

@@ -24,7 +24,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_events_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -417,3 +418,5 @@ BOOST_AUTO_TEST_CASE(leaders_are_printed_as_they_change)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_events_test

@@ -21,7 +21,8 @@
 #include <string_view>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_guard_test {
+
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
@@ -137,9 +138,7 @@ bool starts_guard(const std::string& place, bool is_shared)
 
 } // namespace
 
-BOOST_TEST_GLOBAL_FIXTURE(one_server);
-
-BOOST_AUTO_TEST_SUITE(cli_guard)
+BOOST_AUTO_TEST_SUITE(cli_guard, *boost::unit_test::fixture<one_server>())
 
 BOOST_AUTO_TEST_CASE(the_next_command_starts_when_the_tree_has_ended)
 {
@@ -274,3 +273,5 @@ BOOST_AUTO_TEST_CASE(G5_two_hundred_of_each_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_guard_test

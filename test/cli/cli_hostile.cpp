@@ -17,7 +17,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_hostile_test {
+
 using namespace std::chrono_literals;
 
 namespace data = boost::unit_test::data;
@@ -26,11 +27,6 @@ namespace {
 
 using answer = hostile_server::answer;
 using asked = hostile_server::request;
-
-bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != text.npos;
-}
 
 std::string framed(const std::string& body)
 {
@@ -203,3 +199,5 @@ BOOST_FIXTURE_TEST_CASE(what_other_clients_write_is_text_wherever_it_is_shown, b
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_hostile_test

@@ -27,7 +27,8 @@
 #include <thread>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_loss_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -411,3 +412,5 @@ BOOST_AUTO_TEST_CASE(etcdctl_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_loss_test

@@ -13,7 +13,8 @@
 #include <regex>
 #include <sstream>
 
-using namespace colock::test;
+namespace colock::test::cli_metrics_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -333,3 +334,5 @@ BOOST_AUTO_TEST_CASE(prometheus_has_a_number_for_each_expression)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_metrics_test

@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_nights_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -114,3 +115,5 @@ BOOST_AUTO_TEST_CASE(G1_two_hundred_nights_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_nights_test

@@ -15,7 +15,8 @@
 #include <sstream>
 #include <string>
 
-using namespace colock::test;
+namespace colock::test::cli_notify_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -298,3 +299,5 @@ BOOST_AUTO_TEST_CASE(the_first_process_of_a_container_reaps_what_others_leave)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_notify_test

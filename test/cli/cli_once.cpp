@@ -17,10 +17,9 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
-using namespace std::chrono_literals;
+namespace colock::test::cli_once_test {
 
-BOOST_TEST_GLOBAL_FIXTURE(one_server);
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -47,7 +46,7 @@ constexpr const char* long_period = "1000d";
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(cli_once)
+BOOST_AUTO_TEST_SUITE(cli_once, *boost::unit_test::fixture<one_server>())
 
 BOOST_AUTO_TEST_CASE(one_of_many_machines_runs_it_and_the_others_say_nothing)
 {
@@ -369,3 +368,5 @@ BOOST_AUTO_TEST_CASE(options_that_make_no_sense_together_are_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_once_test

@@ -11,7 +11,8 @@
 #include <chrono>
 #include <filesystem>
 
-using namespace colock::test;
+namespace colock::test::cli_paths_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -212,3 +213,5 @@ BOOST_AUTO_TEST_CASE(doctor_takes_several_paths_and_says_commands_that_can_be_pa
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_paths_test

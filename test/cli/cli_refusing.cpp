@@ -12,16 +12,11 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::cli_refusing_test {
+
 using namespace std::chrono_literals;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != text.npos;
-}
 
 // Serves none but those who have shown a password.
 zookeeper_server& demanding_server()
@@ -186,3 +181,5 @@ BOOST_AUTO_TEST_CASE(lists_of_servers_may_be_written_as_for_other_clients)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_refusing_test

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-using namespace colock::test;
+namespace colock::test::cli_root_test {
 
 namespace {
 
@@ -184,3 +184,5 @@ BOOST_AUTO_TEST_CASE(bad_input_is_refused_in_a_line)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_root_test

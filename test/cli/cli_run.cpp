@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_run_test {
+
 using namespace std::chrono_literals;
 
 BOOST_FIXTURE_TEST_SUITE(cli_run, scene, *boost::unit_test::fixture<one_server>())
@@ -564,3 +565,5 @@ BOOST_AUTO_TEST_CASE(a_file_of_secrets_is_for_its_owner)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_run_test

@@ -19,7 +19,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_run_ends_test {
+
 using namespace std::chrono_literals;
 
 BOOST_FIXTURE_TEST_SUITE(cli_run_ends, scene, *boost::unit_test::fixture<one_server>())
@@ -304,3 +305,5 @@ BOOST_AUTO_TEST_CASE(any_text_may_stand_where_the_outer_locks_are_named)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_run_ends_test

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_run_forced_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -135,3 +136,5 @@ BOOST_AUTO_TEST_CASE(a_retry_waits_for_what_takes_long_to_end)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_run_forced_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_run_json_test {
 
 namespace {
 
@@ -122,3 +122,5 @@ BOOST_AUTO_TEST_CASE(a_loss_is_told_when_the_guardian_is_lost_with_it)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_run_json_test

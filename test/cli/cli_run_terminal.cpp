@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_run_terminal_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -426,3 +427,5 @@ BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_ends_a_wait)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_run_terminal_test

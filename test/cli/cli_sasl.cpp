@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_sasl_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -102,3 +103,5 @@ BOOST_AUTO_TEST_CASE(what_is_missing_is_said)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_sasl_test

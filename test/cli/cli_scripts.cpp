@@ -6,7 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-using namespace colock::test;
+namespace colock::test::cli_scripts_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -146,3 +147,5 @@ BOOST_AUTO_TEST_CASE(the_lock_of_a_script_that_is_killed_is_released)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_scripts_test

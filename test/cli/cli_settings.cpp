@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-using namespace colock::test;
+namespace colock::test::cli_settings_test {
 
 namespace {
 
@@ -171,3 +171,5 @@ BOOST_AUTO_TEST_CASE(a_variable_with_an_identity_is_stronger_than_the_file_of_on
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_settings_test

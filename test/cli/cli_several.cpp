@@ -6,7 +6,8 @@
 
 #include <list>
 
-using namespace colock::test;
+namespace colock::test::cli_several_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -186,3 +187,5 @@ BOOST_AUTO_TEST_CASE(what_is_for_one_path_is_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_several_test

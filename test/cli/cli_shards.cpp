@@ -14,7 +14,8 @@
 #include <stdexcept>
 #include <string>
 
-using namespace colock::test;
+namespace colock::test::cli_shards_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -449,3 +450,5 @@ BOOST_AUTO_TEST_CASE(hostile_names_and_senseless_options)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_shards_test

@@ -24,7 +24,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::cli_times_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -233,3 +234,5 @@ BOOST_AUTO_TEST_CASE(a_limit_that_runs_out_in_an_outage_has_passed)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cli_times_test

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -163,6 +164,11 @@ inline std::size_t queue_length(admin_session& admin, const std::string& path)
         }
         return 0;
     }
+}
+
+inline bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
 }
 
 /// One line that says what is wrong: what a user gets for bad input.

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+namespace colock::test::detached_thread_test {
+
 using namespace colock::cli;
 
 namespace {
@@ -89,3 +91,5 @@ BOOST_AUTO_TEST_CASE(the_thread_takes_no_signal)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::detached_thread_test

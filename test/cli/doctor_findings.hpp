@@ -102,11 +102,6 @@ inline looked look(const std::string& servers, std::vector<std::string> argument
     return l;
 }
 
-inline bool has(const std::string& text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
-
 } // namespace colock::test
 
 #endif

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <stdexcept>
 
+namespace colock::test::duration_test {
+
 using colock::cli::parse_duration;
 using namespace std::chrono_literals;
 
@@ -51,3 +53,5 @@ BOOST_AUTO_TEST_CASE(what_is_shown_can_be_typed)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::duration_test

@@ -10,7 +10,7 @@
 
 #include <csignal>
 
-namespace colock::test {
+namespace colock::test::health_bench_test {
 
 using namespace std::chrono_literals;
 
@@ -108,4 +108,4 @@ BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test
+} // namespace colock::test::health_bench_test

@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace colock::test {
+namespace colock::test::health_certificates_test {
 
 BOOST_AUTO_TEST_SUITE(health_certificates)
 
@@ -73,4 +73,4 @@ BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test
+} // namespace colock::test::health_certificates_test

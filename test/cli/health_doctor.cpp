@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace colock::test {
+namespace colock::test::health_doctor_test {
 
 using namespace std::chrono_literals;
 
@@ -32,7 +32,6 @@ struct one_plain_server {
         return running;
     }
 };
-BOOST_TEST_GLOBAL_FIXTURE(one_plain_server);
 
 zookeeper_server& server()
 {
@@ -49,7 +48,7 @@ void check_nothing_is_left(std::int64_t nodes_before)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(health_doctor)
+BOOST_AUTO_TEST_SUITE(health_doctor, *boost::unit_test::fixture<one_plain_server>())
 
 BOOST_AUTO_TEST_CASE(a_server_that_suits_gets_no_error)
 {
@@ -381,4 +380,4 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test
+} // namespace colock::test::health_doctor_test

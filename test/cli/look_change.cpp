@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-using namespace colock::test;
+namespace colock::test::look_change_test {
 
 namespace {
 
@@ -270,3 +270,5 @@ BOOST_AUTO_TEST_CASE(break_tells_a_missing_permission)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_change_test

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock::test;
+namespace colock::test::look_ensemble_test {
 
 namespace {
 
@@ -95,3 +95,5 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_connections)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_ensemble_test

@@ -22,7 +22,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::look_history_test {
+
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
@@ -283,3 +284,5 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_said_in_one_line)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_history_test

@@ -5,7 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock::test;
+namespace colock::test::look_ls_test {
 
 BOOST_FIXTURE_TEST_SUITE(look_ls, look_scene)
 
@@ -184,3 +184,5 @@ BOOST_AUTO_TEST_CASE(text_of_others_cannot_reach_the_terminal)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_ls_test

@@ -17,8 +17,11 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
+namespace colock::test::look_parts_test {
+
 using namespace colock::cli;
+
+BOOST_AUTO_TEST_SUITE(look_parts)
 
 BOOST_AUTO_TEST_CASE(servers_of_a_connect_string)
 {
@@ -264,3 +267,7 @@ BOOST_AUTO_TEST_CASE(words_for_a_circle)
     BOOST_TEST(deadlock_words(find_deadlock(all, 1)) ==
                "session 0x1 holds /a and has started h:2 (sh), which waits for /a");
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_parts_test

@@ -17,9 +17,10 @@
 #include <string>
 #include <vector>
 
+namespace colock::test::look_past_test {
+
 namespace type = colock::testing::type;
 using namespace colock::cli;
-using namespace colock::test;
 
 namespace {
 
@@ -88,6 +89,8 @@ struct directory : temporary_directory {
 };
 
 } // namespace
+
+BOOST_AUTO_TEST_SUITE(look_past)
 
 BOOST_AUTO_TEST_CASE(turns_of_a_mutex)
 {
@@ -349,3 +352,7 @@ BOOST_AUTO_TEST_CASE(where_nothing_can_be_told)
     d.write("log.1", log_of({{1, a, type::create, created(mutex_node(1))}}));
     BOOST_TEST(text_of(d.read().told) == "1-1- there"); // nothing was before it
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_past_test

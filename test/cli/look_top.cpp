@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
-using namespace colock::test;
+namespace colock::test::look_top_test {
 
 namespace {
 
@@ -173,3 +173,5 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_prints_once)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_top_test

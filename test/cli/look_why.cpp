@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-using namespace colock::test;
+namespace colock::test::look_why_test {
 
 namespace {
 
@@ -471,3 +471,5 @@ BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::look_why_test

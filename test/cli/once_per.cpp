@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace colock::test::once_per_test {
+
 using namespace colock::cli;
 using namespace std::chrono_literals;
 
@@ -244,3 +246,5 @@ BOOST_AUTO_TEST_CASE(a_crash_is_a_failure_on_request)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::once_per_test

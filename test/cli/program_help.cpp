@@ -11,7 +11,7 @@
 #include <regex>
 #include <set>
 
-namespace colock::test {
+namespace colock::test::program_help_test {
 
 namespace {
 
@@ -333,4 +333,4 @@ BOOST_AUTO_TEST_CASE(zsh_and_fish_complete)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test
+} // namespace colock::test::program_help_test

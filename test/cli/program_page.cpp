@@ -9,7 +9,7 @@
 #include <regex>
 #include <sstream>
 
-namespace colock::test {
+namespace colock::test::program_page_test {
 
 namespace {
 
@@ -94,4 +94,4 @@ BOOST_AUTO_TEST_CASE(it_names_each_command)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test
+} // namespace colock::test::program_page_test

@@ -13,7 +13,7 @@
 #include <functional>
 #include <sstream>
 
-using namespace colock::test;
+namespace colock::test::program_words_test {
 
 namespace {
 
@@ -298,3 +298,5 @@ BOOST_AUTO_TEST_CASE(an_idle_lock_has_one_status_before_and_after_its_directory_
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::program_words_test

@@ -75,11 +75,6 @@ inline bool is_gone(const std::string& pid_file)
     return wait_until([&] { return ::kill(static_cast<pid_t>(pid), 0) != 0; }, patience);
 }
 
-inline bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != text.npos;
-}
-
 } // namespace colock::test
 
 #endif

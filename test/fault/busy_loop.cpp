@@ -10,7 +10,8 @@
 #include <thread>
 #include <utility>
 
-using namespace colock::test;
+namespace colock::test::busy_loop_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -94,3 +95,5 @@ BOOST_AUTO_TEST_CASE(several_locks_that_are_granted_late_are_not_taken)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::busy_loop_test

@@ -18,18 +18,10 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_close_test {
+
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-using colock::client;
-using colock::client_options;
-using colock::connection_state;
-using colock::create_mode;
-using colock::create_result;
-using colock::errc;
-using colock::error_code;
-using colock::get_result;
 
 namespace {
 
@@ -488,3 +480,5 @@ BOOST_AUTO_TEST_CASE(the_log_may_use_and_close_the_client_that_is_logging)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_close_test

@@ -20,16 +20,9 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
-using namespace std::chrono_literals;
+namespace colock::test::client_connection_test {
 
-using colock::any_version;
-using colock::client;
-using colock::client_options;
-using colock::connection_state;
-using colock::create_mode;
-using colock::create_result;
-using colock::get_result;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -401,3 +394,5 @@ BOOST_AUTO_TEST_CASE(cancelling_takes_back_what_was_not_sent_and_stops_waiting_f
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_connection_test

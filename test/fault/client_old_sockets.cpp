@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::client_old_sockets_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -180,3 +180,5 @@ BOOST_AUTO_TEST_CASE(the_context_goes_while_a_server_stalls)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_old_sockets_test

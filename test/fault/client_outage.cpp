@@ -15,12 +15,11 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_outage_test {
+
 using namespace std::chrono_literals;
 
 using clock_type = std::chrono::steady_clock;
-using colock::client_options;
-using colock::connection_state;
 
 namespace {
 
@@ -147,3 +146,5 @@ BOOST_AUTO_TEST_CASE(servers_that_hang_up_at_once_are_not_hammered_either)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_outage_test

@@ -10,15 +10,9 @@
 #include <thread>
 #include <vector>
 
-using namespace colock::test;
-using namespace std::chrono_literals;
+namespace colock::test::client_session_test {
 
-using colock::client_options;
-using colock::connection_state;
-using colock::create_mode;
-using colock::create_result;
-using colock::get_result;
-using colock::zookeeper_errc;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -143,3 +137,5 @@ BOOST_AUTO_TEST_CASE(a_loop_that_stalls_keeps_its_connection_when_a_reply_lies_i
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_session_test

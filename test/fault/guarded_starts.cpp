@@ -26,8 +26,8 @@
 #include <thread>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::guarded_starts_test {
+
 using namespace std::chrono_literals;
 using clock_type = std::chrono::steady_clock;
 
@@ -175,3 +175,5 @@ BOOST_AUTO_TEST_CASE(ten_thousand_clients_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::guarded_starts_test

@@ -11,7 +11,8 @@
 #include <string_view>
 #include <utility>
 
-using namespace colock::test;
+namespace colock::test::hostile_loops_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -484,3 +485,5 @@ BOOST_AUTO_TEST_CASE(a_context_may_be_destroyed_during_a_pause)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::hostile_loops_test

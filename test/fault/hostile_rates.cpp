@@ -22,12 +22,12 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::hostile_rates_test {
+
 using namespace std::chrono_literals;
 
 namespace {
 
-using colock::client;
 using asked = hostile_server::request;
 using answer = hostile_server::answer;
 
@@ -567,3 +567,5 @@ BOOST_AUTO_TEST_CASE(every_watch_fires_at_once)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::hostile_rates_test

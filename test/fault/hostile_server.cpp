@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::hostile_server_test {
+
 using namespace std::chrono_literals;
 
 namespace data = boost::unit_test::data;
@@ -319,3 +320,5 @@ BOOST_AUTO_TEST_CASE(bodies_of_random_bytes_do_no_harm)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::hostile_server_test

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::hostile_streams_test {
+
 using namespace std::chrono_literals;
 
 namespace data = boost::unit_test::data;
@@ -235,3 +236,5 @@ BOOST_AUTO_TEST_CASE(connections_that_break_at_once_are_not_made_without_a_pause
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::hostile_streams_test

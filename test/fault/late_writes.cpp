@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::late_writes_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -429,3 +429,5 @@ BOOST_AUTO_TEST_CASE(G3_nothing_old_is_carried_out_behind_a_move_to_the_leader)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::late_writes_test

@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::late_writes_one_server_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -115,3 +115,5 @@ BOOST_AUTO_TEST_CASE(G3_nothing_old_is_carried_out_behind_the_return_to_the_same
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::late_writes_one_server_test

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_cancel_test {
 
 namespace {
 
@@ -220,3 +219,5 @@ BOOST_AUTO_TEST_CASE(G3_G6_just_granted)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_cancel_test

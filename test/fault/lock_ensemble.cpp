@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_ensemble_test {
 
 namespace {
 
@@ -157,3 +156,5 @@ BOOST_AUTO_TEST_CASE(G1_turns_go_on_while_members_come_and_go)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_ensemble_test

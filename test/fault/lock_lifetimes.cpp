@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_lifetimes_test {
 
 namespace {
 
@@ -414,3 +413,5 @@ BOOST_AUTO_TEST_CASE(events_during_the_close)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_lifetimes_test

@@ -36,8 +36,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_partition_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -484,3 +484,5 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_whose_leader_is_killed_is_told_before_the_next_
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_partition_test

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_queue_test {
 
 namespace {
 
@@ -362,3 +361,5 @@ BOOST_AUTO_TEST_CASE(G4_the_server_stands_still_for_a_while)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_queue_test

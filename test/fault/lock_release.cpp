@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_release_test {
 
 namespace {
 
@@ -214,3 +213,5 @@ BOOST_AUTO_TEST_CASE(a_release_whose_session_ends_first_is_not_confirmed)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_release_test

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_replies_test {
 
 namespace {
 
@@ -502,3 +501,5 @@ BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_replies_test

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_stopped_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -150,3 +150,5 @@ BOOST_AUTO_TEST_CASE(G1_a_holder_that_was_stopped_for_longer_than_its_session_ca
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_stopped_test

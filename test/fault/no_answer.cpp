@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::no_answer_test {
 
 namespace {
 
@@ -577,3 +576,5 @@ BOOST_AUTO_TEST_CASE(every_operation_ends_as_its_page_says)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::no_answer_test

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::other_hosts_test {
 
 namespace {
 
@@ -230,3 +229,5 @@ BOOST_AUTO_TEST_CASE(three_servers_are_replaced_one_by_one_and_no_lock_is_lost)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::other_hosts_test

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::rejoins_test {
 
 namespace {
 
@@ -156,3 +155,5 @@ BOOST_AUTO_TEST_CASE(waiters_of_one_client_are_back_soon_with_a_few_requests_eac
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::rejoins_test

@@ -13,7 +13,8 @@
 #include <filesystem>
 #include <utility>
 
-using namespace colock::test;
+namespace colock::test::restored_ensemble_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -148,3 +149,5 @@ BOOST_AUTO_TEST_CASE(G5_a_holder_is_told_by_an_ensemble_that_has_lost_all)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::restored_ensemble_test

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::session_end_test {
 
 namespace {
 
@@ -199,3 +198,5 @@ BOOST_AUTO_TEST_CASE(an_ensemble_bears_a_full_session_soak, *boost::unit_test::d
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::session_end_test

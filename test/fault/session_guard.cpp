@@ -25,8 +25,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::session_guard_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -482,3 +482,5 @@ BOOST_AUTO_TEST_CASE(a_chroot_may_be_without_proc)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::session_guard_test

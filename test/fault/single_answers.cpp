@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::single_answers_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -593,3 +594,5 @@ BOOST_AUTO_TEST_CASE(a_reader_was_not_asked_for_the_node_that_it_had_as_a_writer
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::single_answers_test

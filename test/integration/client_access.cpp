@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::client_access_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -426,3 +426,5 @@ BOOST_FIXTURE_TEST_CASE(a_refusal_names_the_permission_and_the_node, scene)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_access_test

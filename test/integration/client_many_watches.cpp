@@ -16,12 +16,10 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_many_watches_test {
+
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-using colock::client;
-using colock::watch_event_type;
 
 namespace {
 
@@ -123,3 +121,5 @@ BOOST_AUTO_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_many_watches_test

@@ -17,16 +17,10 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_operations_test {
+
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-using colock::any_version;
-using colock::client;
-using colock::client_options;
-using colock::create_mode;
-using colock::errc;
-using colock::zookeeper_errc;
 
 namespace {
 
@@ -540,3 +534,5 @@ BOOST_AUTO_TEST_CASE(a_thousand_operations_at_once_are_answered_in_order_over_on
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_operations_test

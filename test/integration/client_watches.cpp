@@ -14,19 +14,11 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_watches_test {
+
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
-using colock::any_version;
-using colock::client;
-using colock::client_options;
-using colock::connection_state;
-using colock::create_mode;
-using colock::errc;
-using colock::error_code;
-using colock::watch_event;
-using colock::zookeeper_errc;
 using happened = colock::watch_event_type;
 
 namespace {
@@ -420,3 +412,5 @@ BOOST_AUTO_TEST_CASE(an_expired_session_takes_its_watches_along_into_the_next_on
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_watches_test

@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::coroutine_forms_test {
 
 namespace {
 
@@ -489,3 +488,5 @@ BOOST_AUTO_TEST_CASE(an_error_before_a_deadline_is_told_at_once_and_not_dropped)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::coroutine_forms_test

@@ -20,8 +20,7 @@
 #include <memory>
 #include <string>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::diagnostics_test {
 
 namespace {
 
@@ -263,3 +262,5 @@ BOOST_AUTO_TEST_CASE(bad_input_and_a_connect_that_fails)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::diagnostics_test

@@ -18,8 +18,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::election_test {
 
 BOOST_FIXTURE_TEST_SUITE(election_cases, election_scene)
 
@@ -385,3 +384,5 @@ BOOST_AUTO_TEST_CASE(another_kind_of_use_is_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::election_test

@@ -13,8 +13,7 @@
 #include <string>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::election_campaign_test {
 
 BOOST_FIXTURE_TEST_SUITE(election_campaign, election_scene)
 
@@ -207,3 +206,5 @@ BOOST_AUTO_TEST_CASE(one_who_is_not_elected_in_time_does_not_lead)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::election_campaign_test

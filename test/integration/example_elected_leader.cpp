@@ -3,7 +3,9 @@
 
 #include "example_scene.hpp"
 
-using namespace colock::test;
+namespace colock::test::example_elected_leader_test {
+
+BOOST_AUTO_TEST_SUITE(example_elected_leader)
 
 BOOST_FIXTURE_TEST_CASE(another_candidate_takes_over, example_scene)
 {
@@ -26,3 +28,7 @@ BOOST_FIXTURE_TEST_CASE(another_candidate_takes_over, example_scene)
     c.skip_to("the leader is b");
     BOOST_TEST(c.running());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_elected_leader_test

@@ -15,7 +15,8 @@
 #include <future>
 #include <set>
 
-using namespace colock::test;
+namespace colock::test::example_http_server_test {
+
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
@@ -109,3 +110,5 @@ BOOST_AUTO_TEST_CASE(each_resource_has_a_lock_and_a_wait_has_an_end)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::example_http_server_test

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-using namespace colock::test;
+namespace colock::test::example_logging_test {
+
+BOOST_AUTO_TEST_SUITE(example_logging)
 
 BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
 {
@@ -28,3 +30,7 @@ BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
     example without{"logging", {"nonsense:0"}};
     BOOST_TEST(without.wait().code == 1);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_logging_test

@@ -10,7 +10,7 @@
 #include <regex>
 #include <set>
 
-using namespace colock::test;
+namespace colock::test::example_metrics_test {
 
 namespace {
 
@@ -134,3 +134,5 @@ BOOST_AUTO_TEST_CASE(its_work_goes_on_after_an_outage)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_metrics_test

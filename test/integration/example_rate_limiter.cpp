@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <sstream>
 
-using namespace colock::test;
+namespace colock::test::example_rate_limiter_test {
+
+BOOST_AUTO_TEST_SUITE(example_rate_limiter)
 
 BOOST_FIXTURE_TEST_CASE(three_calls_at_a_time, example_scene)
 {
@@ -41,3 +43,7 @@ BOOST_FIXTURE_TEST_CASE(three_calls_at_a_time, example_scene)
     BOOST_TEST(most >= 2); // else it would be a mutex
     check_nothing_left();
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_rate_limiter_test

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-using namespace colock::test;
+namespace colock::test::example_reader_writer_cache_test {
 
 BOOST_FIXTURE_TEST_SUITE(example_reader_writer_cache, example_scene)
 
@@ -56,3 +56,5 @@ BOOST_AUTO_TEST_CASE(a_reader_is_let_in_while_another_one_serves)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_reader_writer_cache_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-using namespace colock::test;
+namespace colock::test::example_shards_test {
 
 namespace {
 
@@ -23,6 +23,8 @@ struct scene : example_scene {
 };
 
 } // namespace
+
+BOOST_AUTO_TEST_SUITE(example_shards)
 
 BOOST_FIXTURE_TEST_CASE(shards_move_to_those_who_live, scene)
 {
@@ -42,3 +44,7 @@ BOOST_FIXTURE_TEST_CASE(shards_move_to_those_who_live, scene)
     shards_of(c, 4);
     BOOST_TEST(c.running());
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_shards_test

@@ -10,7 +10,8 @@
 #include <map>
 #include <sstream>
 
-using namespace colock::test;
+namespace colock::test::example_spans_test {
+
 namespace pt = boost::property_tree;
 
 BOOST_FIXTURE_TEST_SUITE(example_spans, example_scene)
@@ -61,3 +62,5 @@ BOOST_AUTO_TEST_CASE(links_name_the_hold_that_was_waited_for)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_spans_test

@@ -6,7 +6,9 @@
 #include <map>
 #include <sstream>
 
-using namespace colock::test;
+namespace colock::test::example_thread_pool_test {
+
+BOOST_AUTO_TEST_SUITE(example_thread_pool)
 
 BOOST_FIXTURE_TEST_CASE(one_order_of_a_customer_at_a_time, example_scene)
 {
@@ -52,3 +54,7 @@ BOOST_FIXTURE_TEST_CASE(one_order_of_a_customer_at_a_time, example_scene)
     }
     check_nothing_left();
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_thread_pool_test

@@ -4,7 +4,7 @@
 
 #include "example_scene.hpp"
 
-using namespace colock::test;
+namespace colock::test::example_tls_test {
 
 BOOST_AUTO_TEST_SUITE(example_tls)
 
@@ -24,3 +24,5 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_all_that_it_takes)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_tls_test

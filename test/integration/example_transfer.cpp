@@ -5,7 +5,7 @@
 
 #include <memory>
 
-using namespace colock::test;
+namespace colock::test::example_transfer_test {
 
 namespace {
 
@@ -61,3 +61,5 @@ BOOST_AUTO_TEST_CASE(nothing_moves_when_there_is_too_little)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_transfer_test

@@ -3,7 +3,9 @@
 
 #include <csignal>
 
-using namespace colock::test;
+namespace colock::test::example_worker_test {
+
+BOOST_AUTO_TEST_SUITE(example_worker)
 
 BOOST_FIXTURE_TEST_CASE(a_worker_is_told_of_each_loss, example_scene)
 {
@@ -27,3 +29,7 @@ BOOST_FIXTURE_TEST_CASE(a_worker_is_told_of_each_loss, example_scene)
     BOOST_TEST(worker.wait().success());
     check_nothing_left();
 }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::example_worker_test

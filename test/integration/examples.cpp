@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-using namespace colock::test;
+namespace colock::test::examples_test {
 
 BOOST_FIXTURE_TEST_SUITE(examples, example_scene)
 
@@ -91,3 +91,5 @@ BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::examples_test

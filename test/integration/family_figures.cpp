@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::family_figures_test {
 
 namespace {
 
@@ -274,3 +273,5 @@ BOOST_AUTO_TEST_CASE(G7_a_writers_release_wakes_the_readers_that_it_frees_and_on
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::family_figures_test

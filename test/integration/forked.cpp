@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::forked_test {
 
 namespace {
 
@@ -156,3 +156,5 @@ BOOST_AUTO_TEST_CASE(the_child_touches_nothing_that_is_shared)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::forked_test

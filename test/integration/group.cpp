@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using colock::group; // not that of the C library
-using namespace colock::test;
+namespace colock::test::group_test {
 
 namespace {
 
@@ -515,3 +513,5 @@ BOOST_AUTO_TEST_CASE(an_update_that_is_refused_ends_no_membership)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::group_test

@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::guard_test {
 
 namespace {
 
@@ -471,3 +470,5 @@ BOOST_AUTO_TEST_CASE(the_log_tells_a_loss_once_and_does_not_warn_of_a_client_tha
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::guard_test

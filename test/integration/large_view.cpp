@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::large_view_test {
 
 namespace {
 
@@ -169,3 +168,5 @@ BOOST_AUTO_TEST_CASE(no_handler_waits_long_for_a_view_of_200_000, *boost::unit_t
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::large_view_test

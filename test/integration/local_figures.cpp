@@ -19,8 +19,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::local_figures_test {
 
 namespace {
 
@@ -304,3 +303,5 @@ BOOST_AUTO_TEST_CASE(a_contended_release_is_as_fast_with_linger)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::local_figures_test

@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::local_queue_test {
 
 namespace {
 
@@ -518,3 +517,5 @@ BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::local_queue_test

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_counters_test {
 
 namespace {
 
@@ -250,3 +249,5 @@ BOOST_AUTO_TEST_CASE(a_lock_that_steps_down_is_released_and_granted_again)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_counters_test

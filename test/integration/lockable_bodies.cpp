@@ -15,8 +15,7 @@
 #include <optional>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lockable_bodies_test {
 
 namespace {
 
@@ -52,7 +51,7 @@ BOOST_AUTO_TEST_SUITE(lockable_bodies)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_runs_under_the_lock, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     outcome<int> result;
     Kind{s.connect(), s.directory}.with_lock(
         [&, only_moved = std::make_unique<int>(42)](const typename Kind::guard& held)
@@ -64,7 +63,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_runs_under_the_lock, Kind, kinds)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_runs_when_the_lock_is_free, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     Kind kind{s.connect(), s.directory};
     const body<Kind, without_default> answers =
         [](const auto& held) -> asio::awaitable<without_default> {
@@ -85,7 +84,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_runs_when_the_lock_is_free, Kind, 
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_does_not_run_when_the_lock_is_held, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     Kind kind{s.connect(), s.directory};
     auto held = s.occupy(s.connect());
     int ran = 0;
@@ -117,7 +116,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_of_a_try_does_not_run_when_the_lock_is_held
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_body_is_cancelled_when_the_lock_is_lost, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect();
     bool runs = false, cancelled = false;
     outcome<std::optional<without_default>> result;
@@ -148,7 +147,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_body_is_cancelled_when_the_lock_is_lost, Kind
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_body_that_is_cancelled_leaves_nothing_behind, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect({.log = {}});
     bool runs = false;
     asio::cancellation_signal stop;
@@ -174,7 +173,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_body_that_is_cancelled_leaves_nothing_behind,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_that_holds_for_too_long_is_cancelled, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect({.log = {}});
     const lock_options limited{.max_hold = 20ms};
     bool held_to_the_end = false;
@@ -221,7 +220,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_body_that_holds_for_too_long_is_cancelled, Kind,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_only_a_body_can_honour_is_refused_without_one, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect({.log = {}});
     Kind limited{c, s.directory, {.max_hold = 1h}};
     BOOST_TEST(code_of(s.io, s.start(limited)) == errc::invalid_option);
@@ -233,3 +232,5 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_only_a_body_can_honour_is_refused_without_one
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lockable_bodies_test

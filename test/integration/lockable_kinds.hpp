@@ -218,7 +218,7 @@ using kinds = boost::mp11::mp_list<a_mutex, a_recursive_mutex, a_writer, a_reade
                                    a_single_node_mutex, several_locks>;
 
 template <class Kind>
-struct scene : lock_scene {
+struct kind_scene : lock_scene {
     using guard = typename Kind::guard;
     using rival = typename Kind::rival;
 

@@ -13,14 +13,13 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lockables_test {
 
 BOOST_AUTO_TEST_SUITE(lockables)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_lock_is_granted_within_any_limit, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect();
     const auto check = [&](outcome<typename Kind::guard> o) {
         auto held = value_of(s.io, o);
@@ -41,7 +40,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_free_lock_is_granted_within_any_limit, Kind, kin
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_held_lock_is_refused_without_an_error_when_the_time_is_over, Kind,
                               kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect();
     auto held = s.occupy(s.connect());
     BOOST_TEST(!value_of(s.io, s.start_try(Kind{c, s.directory})));
@@ -57,7 +56,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_held_lock_is_refused_without_an_error_when_the_t
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_wait_that_is_cancelled_leaves_nothing_behind, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto held = s.occupy(s.connect());
     const auto before = s.nodes();
     for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
@@ -79,7 +78,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_wait_that_is_cancelled_leaves_nothing_behind,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(bad_input_is_refused_and_nothing_is_sent, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect();
     const auto before = requests_of(c);
     const auto expect = [&](const std::string& path, lock_options o, errc code, const char* says) {
@@ -106,7 +105,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_input_is_refused_and_nothing_is_sent, Kind, ki
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(without_a_connection_a_wait_goes_on_and_a_try_says_so, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     tcp_proxy proxy{s.server.connect_string()};
     auto& c = s.connect_through(proxy);
     proxy.refuse(true);
@@ -124,7 +123,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(without_a_connection_a_wait_goes_on_and_a_try_says
 BOOST_AUTO_TEST_CASE_TEMPLATE(guards_move_and_an_empty_one_holds_nothing, Kind, kinds)
 {
     using guard = typename Kind::guard;
-    scene<Kind> s;
+    kind_scene<Kind> s;
     guard nothing;
     BOOST_TEST(!nothing);
     BOOST_TEST((nothing.state() == lock_state::not_held));
@@ -148,7 +147,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(guards_move_and_an_empty_one_holds_nothing, Kind, 
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_guard_that_is_destroyed_releases_in_the_background, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     {
         const auto held = s.take(s.connect());
         BOOST_TEST(s.nodes() != 0U);
@@ -158,7 +157,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G3_a_guard_that_is_destroyed_releases_in_the_backg
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_holder_whose_session_ends_is_told, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto& c = s.connect();
     auto held = s.take(c);
     outcome<error_code> told;
@@ -180,7 +179,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_lock_that_is_lost_before_its_handler_runs_is_
 {
     using guard = typename Kind::guard;
     asio::io_context late;
-    scene<Kind> s;
+    kind_scene<Kind> s;
     const auto check = [&](auto start, auto lose, errc why) {
         auto& c = s.connect();
         outcome<guard> o;
@@ -211,7 +210,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_lock_that_is_lost_before_its_handler_runs_is_
 // Behind a rival, whose node and the waiter's own one go at nearly the same time.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_node_is_deleted_never_gets_an_empty_guard, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     constexpr bool has_one_node = std::is_same_v<Kind, a_single_node_mutex>;
     for (int i = 0; i != 5; ++i) {
         auto held = s.occupy(s.connect());
@@ -232,7 +231,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_waiter_whose_node_is_deleted_never_gets_an_empty
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_wait_for_the_loss_ends_with_the_release, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto held = s.take(s.connect());
     outcome<error_code> told, cancelled;
     asio::cancellation_signal stop;
@@ -249,7 +248,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G5_a_wait_for_the_loss_ends_with_the_release, Kind
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G6_a_client_that_is_closed_answers_whoever_waits, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     auto held = s.occupy(s.connect());
     auto& c = s.connect();
     const auto waiting = s.start(Kind{c, s.directory});
@@ -267,7 +266,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G6_a_client_that_is_closed_answers_whoever_waits, 
 BOOST_AUTO_TEST_CASE_TEMPLATE(G6_a_context_is_destroyed_while_a_lock_is_held_and_waited_for, Kind,
                               kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     std::weak_ptr<int> kept;
     std::optional<typename Kind::guard> held;
     {
@@ -292,7 +291,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(G6_a_context_is_destroyed_while_a_lock_is_held_and
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(paths_are_those_below_the_chroot, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     const std::string root = "/root" + s.directory.substr(1);
     s.admin.create(root);
     auto& inside = s.connect({.chroot = root});
@@ -306,7 +305,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(paths_are_those_below_the_chroot, Kind, kinds)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_chroot_that_goes_away_is_named_by_whoever_comes_later, Kind, kinds)
 {
-    scene<Kind> s;
+    kind_scene<Kind> s;
     const std::string root = "/chroot" + s.directory.substr(1);
     s.admin.create(root);
     auto& c = s.connect({.chroot = root});
@@ -444,3 +443,5 @@ BOOST_AUTO_TEST_CASE(G1_of_two_kinds_that_come_at_once_never_both_are_granted)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lockables_test

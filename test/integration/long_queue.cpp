@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::long_queue_test {
 
 namespace {
 
@@ -249,3 +248,5 @@ BOOST_AUTO_TEST_CASE(G1_two_locks_in_one_directory)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::long_queue_test

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::multi_lock_test {
 
 BOOST_FIXTURE_TEST_SUITE(multi_lock_cases, multi_scene)
 
@@ -572,3 +571,5 @@ BOOST_AUTO_TEST_CASE(in_a_coroutine)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::multi_lock_test

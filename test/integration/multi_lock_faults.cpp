@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::multi_lock_faults_test {
 
 BOOST_FIXTURE_TEST_SUITE(multi_lock_faults, multi_scene)
 
@@ -376,3 +375,5 @@ BOOST_AUTO_TEST_CASE(the_context_is_destroyed_meanwhile)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::multi_lock_faults_test

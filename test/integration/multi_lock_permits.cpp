@@ -7,8 +7,7 @@
 #include <variant>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::multi_lock_permits_test {
 
 namespace {
 
@@ -175,3 +174,5 @@ BOOST_AUTO_TEST_CASE(bad_input)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::multi_lock_permits_test

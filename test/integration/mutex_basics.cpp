@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::mutex_basics_test {
 
 namespace {
 
@@ -450,3 +449,5 @@ BOOST_AUTO_TEST_CASE(G4_a_release_among_many_requests_does_not_wait_for_the_cont
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_basics_test

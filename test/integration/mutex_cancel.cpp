@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::mutex_cancel_test {
 
 namespace {
 
@@ -479,3 +478,5 @@ BOOST_AUTO_TEST_CASE(random_cancellations_soak, *boost::unit_test::disabled())
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_cancel_test

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::mutex_figures_test {
 
 namespace {
 
@@ -263,3 +262,5 @@ BOOST_AUTO_TEST_CASE(hand_overs_at_ten_milliseconds)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_figures_test

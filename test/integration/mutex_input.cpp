@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::mutex_input_test {
 
 namespace {
 
@@ -392,3 +391,5 @@ BOOST_AUTO_TEST_CASE(a_layout_of_ones_own_is_written_and_recognised)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_input_test

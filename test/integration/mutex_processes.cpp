@@ -15,7 +15,8 @@
 #include <thread>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::mutex_processes_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -81,3 +82,5 @@ BOOST_AUTO_TEST_CASE(
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_processes_test

@@ -13,8 +13,7 @@
 #include <random>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::mutex_timed_test {
 
 namespace {
 
@@ -247,3 +246,5 @@ BOOST_AUTO_TEST_CASE(deadlines_are_kept_under_load)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::mutex_timed_test

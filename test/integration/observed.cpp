@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::observed_test {
+
 using enum acquisition_outcome;
 
 namespace {
@@ -514,3 +514,5 @@ BOOST_AUTO_TEST_CASE(histograms_count_what_the_observer_hears)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::observed_test

@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::queue_position_test {
 
 BOOST_FIXTURE_TEST_SUITE(queue_position, view_scene)
 
@@ -321,3 +320,5 @@ BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::queue_position_test

@@ -19,8 +19,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::queue_view_test {
 
 BOOST_FIXTURE_TEST_SUITE(queue_view_cases, view_scene)
 
@@ -448,3 +447,5 @@ BOOST_AUTO_TEST_CASE(the_holder_of_a_single_node_writes_nothing_back)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::queue_view_test

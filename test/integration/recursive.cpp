@@ -10,8 +10,7 @@
 #include <optional>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::recursive_test {
 
 namespace {
 
@@ -230,3 +229,5 @@ BOOST_AUTO_TEST_CASE(a_body_may_call_what_locks_again)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::recursive_test

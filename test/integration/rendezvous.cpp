@@ -19,10 +19,7 @@
 #include <thread>
 #include <vector>
 
-using namespace colock;
-using colock::barrier; // not that of the standard
-using colock::latch;
-using namespace colock::test;
+namespace colock::test::rendezvous_test {
 
 namespace {
 
@@ -448,3 +445,5 @@ BOOST_AUTO_TEST_CASE(a_cancellation_is_not_lost_among_threads)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::rendezvous_test

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::request_size_test {
 
 namespace {
 
@@ -184,3 +183,5 @@ BOOST_AUTO_TEST_CASE(a_credential_that_does_not_fit_is_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::request_size_test

@@ -15,8 +15,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::revocation_test {
 
 namespace {
 
@@ -570,3 +569,5 @@ BOOST_AUTO_TEST_CASE(a_body_goes_on_unless_that_was_chosen)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::revocation_test

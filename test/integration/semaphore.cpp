@@ -11,8 +11,7 @@
 #include <memory>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::semaphore_test {
 
 BOOST_FIXTURE_TEST_SUITE(semaphore_cases, semaphore_scene)
 
@@ -560,3 +559,5 @@ BOOST_AUTO_TEST_CASE(G6_what_could_be_cancelled_goes_with_the_context)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::semaphore_test

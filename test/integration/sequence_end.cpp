@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::sequence_end_test {
 
 BOOST_AUTO_TEST_SUITE(sequence_end)
 
@@ -432,3 +431,5 @@ BOOST_AUTO_TEST_CASE(a_semaphore_comes_through)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::sequence_end_test

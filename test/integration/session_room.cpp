@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::session_room_test {
 
 namespace {
 
@@ -429,3 +428,5 @@ BOOST_AUTO_TEST_CASE(a_waiter_whose_node_was_deleted_in_an_outage_has_room_for_a
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::session_room_test

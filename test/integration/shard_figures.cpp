@@ -7,8 +7,7 @@
 #include <iostream>
 #include <string>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::shard_figures_test {
 
 namespace {
 
@@ -152,3 +151,5 @@ BOOST_AUTO_TEST_CASE(six_members_and_100_shards)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shard_figures_test

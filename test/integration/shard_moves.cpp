@@ -4,8 +4,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/spawn.hpp>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::shard_moves_test {
 
 BOOST_FIXTURE_TEST_SUITE(shards_cases, shard_scene)
 
@@ -377,3 +376,5 @@ BOOST_AUTO_TEST_CASE(a_run_outlives_neither_its_context_nor_its_client)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shard_moves_test

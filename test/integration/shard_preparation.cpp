@@ -5,8 +5,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::shard_preparation_test {
 
 BOOST_FIXTURE_TEST_SUITE(shard_preparation, shard_scene)
 
@@ -174,3 +173,5 @@ BOOST_AUTO_TEST_CASE(a_preparation_that_throws)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shard_preparation_test

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using colock::group; // not that of the C library
-using namespace colock::test;
+namespace colock::test::shard_troubles_test {
 
 namespace {
 
@@ -298,3 +296,5 @@ BOOST_AUTO_TEST_CASE(nothing_is_asked_while_a_member_does_not_take_its_part)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shard_troubles_test

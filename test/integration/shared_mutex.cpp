@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::shared_mutex_test {
 
 namespace {
 
@@ -582,3 +581,5 @@ BOOST_AUTO_TEST_CASE(with_a_body)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shared_mutex_test

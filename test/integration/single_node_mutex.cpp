@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::single_node_mutex_test {
 
 namespace {
 
@@ -592,3 +591,5 @@ BOOST_AUTO_TEST_CASE(together_with_others)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::single_node_mutex_test

@@ -23,7 +23,8 @@
 #include <thread>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::support_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -535,3 +536,5 @@ BOOST_AUTO_TEST_CASE(the_directory_of_a_dead_process_is_removed_by_the_next)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::support_test

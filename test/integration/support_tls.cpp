@@ -14,7 +14,8 @@
 #include <stdexcept>
 #include <string>
 
-using namespace colock::test;
+namespace colock::test::support_tls_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -140,3 +141,5 @@ BOOST_AUTO_TEST_CASE(the_proxy_speaks_tls_on_both_sides)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::support_tls_test

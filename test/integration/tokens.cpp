@@ -17,8 +17,7 @@
 #include <thread>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::tokens_test {
 
 namespace {
 
@@ -233,3 +232,5 @@ BOOST_AUTO_TEST_CASE(an_executor_may_be_a_strand_over_a_type_erased_one)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::tokens_test

@@ -10,9 +10,9 @@
 #include <exception>
 #include <string>
 
+namespace colock::test::tokens_cobalt_test {
+
 namespace cobalt = boost::cobalt;
-using namespace colock;
-using namespace colock::test;
 
 namespace {
 
@@ -59,3 +59,5 @@ BOOST_AUTO_TEST_CASE(each_kind_of_lock)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::tokens_cobalt_test

@@ -21,8 +21,7 @@
 #include <tuple>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::tokens_coroutines_test {
 
 // Handlers are made outside of the loops over the operations: see tokens.cpp.
 BOOST_AUTO_TEST_SUITE(tokens_coroutines)
@@ -160,3 +159,5 @@ BOOST_AUTO_TEST_CASE(yield_context)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::tokens_coroutines_test

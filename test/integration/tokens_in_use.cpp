@@ -28,8 +28,7 @@
 #include <tuple>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::tokens_in_use_test {
 
 BOOST_AUTO_TEST_SUITE(tokens_in_use)
 
@@ -229,3 +228,5 @@ BOOST_AUTO_TEST_CASE(promises)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::tokens_in_use_test

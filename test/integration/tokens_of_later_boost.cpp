@@ -15,8 +15,7 @@
 #include <tuple>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::tokens_of_later_boost_test {
 
 BOOST_AUTO_TEST_SUITE(tokens_of_later_boost)
 
@@ -93,3 +92,5 @@ BOOST_AUTO_TEST_CASE(composed_of_coroutines)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::tokens_of_later_boost_test

@@ -16,8 +16,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::waiting_log_test {
 
 namespace {
 
@@ -423,3 +422,5 @@ BOOST_AUTO_TEST_CASE(the_log_may_use_and_close_the_client_whose_waiters_it_tells
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::waiting_log_test

@@ -25,8 +25,7 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::with_lock_test {
 
 namespace {
 
@@ -598,3 +597,5 @@ BOOST_AUTO_TEST_CASE(on_a_pool_the_body_runs_on_the_handlers_strand)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::with_lock_test

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::attacks_test {
+
 using mode = admin_session::mode;
 
 namespace {
@@ -511,3 +511,5 @@ BOOST_AUTO_TEST_CASE(a_flood_of_100_000_names_only_makes_the_lock_slow)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::attacks_test

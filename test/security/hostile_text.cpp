@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::hostile_text_test {
 
 namespace {
 
@@ -175,3 +174,5 @@ BOOST_AUTO_TEST_CASE(in_the_options_of_a_client)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::hostile_text_test

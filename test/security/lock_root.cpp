@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_root_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -394,3 +394,5 @@ BOOST_FIXTURE_TEST_CASE(a_busy_server_and_a_moved_session_make_no_difference, sc
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_root_test

@@ -11,8 +11,7 @@
 #include <thread>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::prepared_root_test {
 
 namespace {
 
@@ -245,3 +244,5 @@ BOOST_FIXTURE_TEST_CASE(a_list_without_delete_is_refused, scene)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::prepared_root_test

@@ -17,8 +17,8 @@
 #include <string>
 #include <utility>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::sasl_test {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -271,3 +271,5 @@ BOOST_AUTO_TEST_CASE(a_client_may_go_while_the_mechanism_thinks)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::sasl_test

@@ -58,11 +58,6 @@ private:
     subprocess process_;
 };
 
-inline bool has(const std::string& text, const std::string& part)
-{
-    return text.find(part) != text.npos;
-}
-
 // `colock run -v` says that a server is for development, and that it holds the lock there; the command goes on until then.
 inline void check_what_run_says(const std::string& address, std::vector<std::string> options)
 {

@@ -25,14 +25,10 @@
 #include <string>
 #include <vector>
 
-using namespace colock::test;
+namespace colock::test::client_shared_test {
+
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-using colock::client;
-using colock::client_options;
-using colock::create_mode;
-using colock::error_code;
 
 namespace {
 
@@ -256,3 +252,5 @@ BOOST_AUTO_TEST_CASE(a_client_may_be_destroyed_in_any_thread_with_operations_und
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::client_shared_test

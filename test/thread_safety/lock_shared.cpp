@@ -32,12 +32,12 @@
 #include <string_view>
 #include <vector>
 
+namespace colock::test::lock_shared_test {
+
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-using colock::test::get;
-using colock::test::no_throw;
 
 constexpr int threads = 4;
 
@@ -215,3 +215,5 @@ BOOST_AUTO_TEST_CASE(G6_the_client_is_destroyed_while_all_threads_use_locks)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::lock_shared_test

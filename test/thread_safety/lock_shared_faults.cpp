@@ -25,8 +25,7 @@
 #include <utility>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::lock_shared_faults_test {
 
 namespace {
 
@@ -239,3 +238,5 @@ BOOST_AUTO_TEST_CASE(G5_guards_are_read_by_other_threads_while_their_sessions_en
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::lock_shared_faults_test

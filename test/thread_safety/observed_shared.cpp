@@ -36,12 +36,12 @@
 #include <utility>
 #include <vector>
 
+namespace colock::test::observed_shared_test {
+
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-using namespace colock;
-using namespace colock::test;
 
 constexpr int threads = 4;
 constexpr int users = 24;
@@ -245,3 +245,5 @@ BOOST_AUTO_TEST_CASE(no_more_is_released_than_was_granted_in_any_look_at_the_cou
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::observed_shared_test

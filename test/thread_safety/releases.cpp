@@ -23,13 +23,12 @@
 #include <thread>
 #include <vector>
 
+namespace colock::test::releases_test {
+
 namespace {
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
-using colock::error_code;
-using colock::unique_lock;
-using colock::test::get;
 
 // A client of a context that one thread runs.
 struct client_thread {
@@ -196,3 +195,5 @@ BOOST_AUTO_TEST_CASE(a_context_that_ends_with_releases_queued_leaves_no_node)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::releases_test
