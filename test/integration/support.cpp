@@ -462,7 +462,7 @@ BOOST_AUTO_TEST_CASE(the_proxy_knows_the_sessions)
     }));
 }
 
-BOOST_AUTO_TEST_CASE(an_ensemble_elects_another_leader, *boost::unit_test::disabled()) // soak
+BOOST_AUTO_TEST_CASE(an_ensemble_elects_another_leader_soak, *boost::unit_test::disabled())
 {
     zookeeper_options options;
     options.tick_time = 500ms;
