@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
     const auto servers = ensemble.connect_string();
     for (std::size_t i = 0; i != ensemble.size(); ++i) {
         const auto path = "/l" + std::to_string(i);
-        holder_process holder{"mutex", {path}, 4s, elsewhere, ensemble[i].connect_string()};
+        holder_process holder{"mutex", {path}, 8s, elsewhere, ensemble[i].connect_string()};
         const auto alive = why(servers, path);
         BOOST_TEST(json_value(alive.out, "cause") == "held", alive.out << alive.err);
         BOOST_TEST(json_value(alive.out, "health") == "alive", alive.out);

@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(without_a_connect_timeout_the_client_tries_until_it_succeed
 }
 
 // By name only: ctest runs it as a test of its own.
-BOOST_AUTO_TEST_CASE(a_minute_without_servers_costs_next_to_nothing_soak, *boost::unit_test::disabled())
+BOOST_AUTO_TEST_CASE(a_minute_without_servers_costs_next_to_nothing_soak,
+                     *boost::unit_test::disabled())
 {
     all_servers_go_away_and_come_back(60s);
 }

@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_view_that_is_cancelled_or_closed_under_way_ends)
 }
 
 // By name only: ctest runs it as a test of its own.
-BOOST_AUTO_TEST_CASE(no_handler_waits_long_for_a_view_of_200_000_soak, *boost::unit_test::disabled())
+BOOST_AUTO_TEST_CASE(no_handler_waits_long_for_a_view_of_200_000_soak,
+                     *boost::unit_test::disabled())
 {
     constexpr int count = 200'000;
     auto& c = connect({.session_timeout = 30s});

@@ -29,8 +29,6 @@ namespace colock::test::with_lock_test {
 
 namespace {
 
-using boost::system::system_error;
-
 struct with_lock_scene : lock_scene {
     client& zk = connect();
     mutex lock{zk, directory, with_nodes()};
@@ -47,7 +45,7 @@ struct with_lock_scene : lock_scene {
                 if (thrown) {
                     std::rethrow_exception(thrown);
                 }
-            } catch (const system_error& e) {
+            } catch (const boost::system::system_error& e) {
                 return e.code();
             } catch (const std::exception&) {
             }
@@ -206,7 +204,7 @@ BOOST_AUTO_TEST_CASE(the_bodys_own_exception_wins)
     const auto lost = start(lock, [](const unique_lock&) -> asio::awaitable<void> {
         try {
             co_await for_ever();
-        } catch (const system_error&) {
+        } catch (const boost::system::system_error&) {
             throw std::runtime_error{"its own, when it was cancelled"};
         }
     });
@@ -316,7 +314,7 @@ struct slow_handler {
             if (thrown) {
                 std::rethrow_exception(thrown);
             }
-        } catch (const system_error& e) {
+        } catch (const boost::system::system_error& e) {
             return e.code();
         }
         return {};
