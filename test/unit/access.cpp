@@ -8,8 +8,9 @@
 #include <string>
 #include <string_view>
 
+namespace colock::test::access_test {
+
 using namespace std::literals;
-using namespace colock;
 using namespace colock::protocol;
 
 namespace {
@@ -163,3 +164,5 @@ BOOST_AUTO_TEST_CASE(long_text_is_cut_between_two_characters)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::access_test

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace colock::test::backoff_test {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,3 +108,5 @@ BOOST_AUTO_TEST_CASE(the_longest_times_do_not_overflow)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::backoff_test

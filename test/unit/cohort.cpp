@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+namespace colock::test::cohort_test {
+
 using colock::protocol::cohort;
 using colock::protocol::remote_contention;
 using namespace std::chrono_literals;
@@ -350,3 +352,5 @@ BOOST_AUTO_TEST_CASE(readers_drain_when_a_writer_has_waited_for_long_enough)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::cohort_test

@@ -6,8 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::contender_test {
+
+using namespace contender_play;
 
 BOOST_AUTO_TEST_SUITE(contender)
 
@@ -598,3 +599,5 @@ BOOST_AUTO_TEST_CASE(refused_listing_and_watches_are_repeated)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::contender_test

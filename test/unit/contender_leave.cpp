@@ -3,8 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::contender_leave_test {
+
+using namespace contender_play;
 
 BOOST_AUTO_TEST_SUITE(contender_leave)
 
@@ -392,3 +393,5 @@ BOOST_AUTO_TEST_CASE(try_cancelled)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::contender_leave_test

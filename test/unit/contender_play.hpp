@@ -14,9 +14,8 @@
 #include <string_view>
 #include <vector>
 
-namespace colock::test {
+namespace colock::test::contender_play {
 
-using namespace colock;
 using colock::protocol::command;
 using colock::protocol::commands;
 using colock::protocol::guid;
@@ -218,7 +217,7 @@ private:
 };
 
 // Waits behind two: 5 is its own number, 4 and 3 are watched.
-play waiting()
+inline play waiting()
 {
     play p;
     BOOST_TEST(p.join() == "create #1, list");
@@ -231,7 +230,7 @@ play waiting()
 }
 
 // Holds the lock with the number 5, uncontended.
-play holding()
+inline play holding()
 {
     play p;
     BOOST_TEST(p.join() == "create #1, list");
@@ -240,4 +239,4 @@ play holding()
     return p;
 }
 
-} // namespace colock::test
+} // namespace colock::test::contender_play

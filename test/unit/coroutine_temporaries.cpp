@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace colock::test::coroutine_temporaries_test {
+
 namespace {
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
@@ -285,3 +287,5 @@ BOOST_AUTO_TEST_CASE(options_of_a_lock_may_be_made_in_braces)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::coroutine_temporaries_test

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
+namespace colock::test::ephemerals_test {
+
 using namespace std::chrono_literals;
-using namespace colock;
 
 namespace {
 
@@ -355,3 +356,5 @@ BOOST_AUTO_TEST_CASE(an_acquisition_of_permits_keeps_room_first)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::ephemerals_test

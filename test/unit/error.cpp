@@ -7,15 +7,9 @@
 #include <set>
 #include <string>
 
-namespace {
+namespace colock::test::error_test {
 
-using colock::condition;
-using colock::errc;
-using colock::error_code;
-using colock::is_retryable;
-using colock::is_session_fatal;
-using colock::outcome_unknown;
-using colock::zookeeper_errc;
+namespace {
 
 constexpr int last_errc = static_cast<int>(errc::held_too_long);
 constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,
@@ -168,3 +162,5 @@ BOOST_AUTO_TEST_CASE(a_program_compares_with_conditions)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::error_test

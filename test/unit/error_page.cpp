@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace colock::test::error_page_test {
 
-using colock::condition;
+namespace {
 
 std::string content_of(const std::string& file)
 {
@@ -143,3 +143,5 @@ BOOST_AUTO_TEST_CASE(has_every_code_of_zookeeper)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::error_page_test

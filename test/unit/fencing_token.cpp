@@ -9,9 +9,9 @@
 #include <string>
 #include <unordered_set>
 
-namespace {
+namespace colock::test::fencing_token_test {
 
-using colock::fencing_token;
+namespace {
 
 BOOST_AUTO_TEST_SUITE(token)
 
@@ -88,3 +88,5 @@ BOOST_AUTO_TEST_CASE(tokens_are_keys_of_a_hash_table)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::fencing_token_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace colock::test::guard_rules_test {
+
 namespace {
 
 using namespace colock::guard;
@@ -251,3 +253,5 @@ BOOST_AUTO_TEST_CASE(what_is_cut_or_longer_is_no_message)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::guard_rules_test

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <random>
 
+namespace colock::test::heartbeat_test {
+
 using colock::protocol::heartbeat;
 using colock::protocol::validity;
 using namespace std::chrono_literals;
@@ -427,3 +429,5 @@ BOOST_AUTO_TEST_CASE(a_time_out_that_is_too_short_for_the_tick_is_never_safe)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::heartbeat_test

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-using colock::errc;
-using colock::error_code;
+namespace colock::test::joint_acquisition_test {
+
 using colock::protocol::joint_acquisition;
 
 namespace {
@@ -183,3 +183,5 @@ BOOST_AUTO_TEST_CASE(cancelled_at_once_it_ends)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::joint_acquisition_test

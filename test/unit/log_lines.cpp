@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <string>
 
+namespace colock::test::log_lines_test {
+
 namespace {
 
-using colock::log_level;
 using colock::detail::log_lines;
 
 BOOST_AUTO_TEST_SUITE(lines_for_the_log)
@@ -47,3 +48,5 @@ BOOST_AUTO_TEST_CASE(a_log_that_is_too_slow_gets_the_oldest_lines_and_the_number
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::log_lines_test

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdlib>
 
+namespace colock::test::machine_runner_test {
+
 namespace {
 
 using command = std::array<char, 64>;
@@ -39,3 +41,5 @@ BOOST_AUTO_TEST_CASE(a_machine_runs_after_the_threads_objects)
     m.run();
     BOOST_TEST(m.done == 1);
 }
+
+} // namespace colock::test::machine_runner_test

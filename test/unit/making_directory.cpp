@@ -5,7 +5,8 @@
 
 #include <vector>
 
-using namespace colock;
+namespace colock::test::making_directory_test {
+
 using colock::protocol::outcome_of_making;
 
 BOOST_AUTO_TEST_SUITE(making_directory)
@@ -30,3 +31,5 @@ BOOST_AUTO_TEST_CASE(what_comes_of_making_a_directory)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::making_directory_test

@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
+namespace colock::test::naming_test {
+
 using namespace std::literals;
-using namespace colock;
 using namespace colock::protocol;
 
 namespace {
@@ -280,3 +281,5 @@ BOOST_AUTO_TEST_CASE(a_layout_that_could_not_read_back_its_own_names_is_refused)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::naming_test

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
+namespace colock::test::newcomer_watch_test {
+
 using colock::protocol::remote_contention;
 using enum colock::protocol::remote_contention;
 
@@ -160,3 +161,5 @@ BOOST_AUTO_TEST_CASE(only_a_holder_looks_around)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::newcomer_watch_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace colock::test::own_node_test {
+
 namespace {
 
 using colock::detail::own_node;
@@ -50,3 +52,5 @@ BOOST_AUTO_TEST_CASE(nobody_has_asked_for_a_node_that_is_made_anew)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::own_node_test

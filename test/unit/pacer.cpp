@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+namespace colock::test::pacer_test {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -107,3 +109,5 @@ BOOST_AUTO_TEST_CASE(what_makes_progress_never_waits)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::pacer_test

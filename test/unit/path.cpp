@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+namespace colock::test::path_test {
+
 using namespace std::literals;
 using namespace colock::protocol;
 
@@ -229,3 +231,5 @@ BOOST_AUTO_TEST_CASE(numbers_are_those_that_a_server_appends)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::path_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace colock::test {
+namespace colock::test::permit_play {
 
 inline std::string word_for(protocol::permits::command::kind type)
 {
@@ -202,4 +202,4 @@ struct play : protocol::permits::acquisition {
     protocol::permits::commands out;
 };
 
-} // namespace colock::test
+} // namespace colock::test::permit_play

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
+namespace colock::test::permits_test {
+
+using namespace permit_play;
 using namespace colock::protocol::permits;
-using colock::test::play;
 
 namespace {
 
@@ -494,3 +495,5 @@ BOOST_AUTO_TEST_CASE(numbers_as_they_are_written)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::permits_test

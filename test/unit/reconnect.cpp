@@ -6,8 +6,9 @@
 
 #include <string>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::reconnect_test {
+
+using namespace reconnect_play;
 
 BOOST_AUTO_TEST_SUITE(session_machine)
 
@@ -598,3 +599,5 @@ BOOST_AUTO_TEST_CASE(a_client_without_a_connection_is_closed_at_once)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::reconnect_test

@@ -5,8 +5,9 @@
 
 #include <string>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::reconnect_offers_test {
+
+using namespace reconnect_play;
 
 BOOST_AUTO_TEST_SUITE(session_offers)
 
@@ -173,3 +174,5 @@ BOOST_AUTO_TEST_CASE(a_new_session_is_offered_everywhere)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::reconnect_offers_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace colock::test {
+namespace colock::test::reconnect_play {
 
 using namespace std::chrono_literals;
 using protocol::session::address;
@@ -225,4 +225,4 @@ private:
     protocol::session::instant now_{1h, 2h};
 };
 
-} // namespace colock::test
+} // namespace colock::test::reconnect_play

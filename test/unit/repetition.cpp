@@ -4,7 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-using namespace colock;
+namespace colock::test::repetition_test {
+
 using colock::protocol::repetition;
 using kind = colock::protocol::command::kind;
 
@@ -158,3 +159,5 @@ BOOST_AUTO_TEST_CASE(without_a_queue_the_end_of_a_node_is_none_once)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::repetition_test

@@ -14,7 +14,8 @@
 #include <string_view>
 #include <vector>
 
-using colock::test::jute_writer;
+namespace colock::test::sasl_exchange_test {
+
 using colock::zk::sasl_exchange;
 using stage = sasl_exchange::stage;
 
@@ -220,3 +221,5 @@ BOOST_AUTO_TEST_CASE(the_mechanism_may_fail)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::sasl_exchange_test

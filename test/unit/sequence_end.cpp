@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-using namespace colock;
-using namespace colock::test;
+namespace colock::test::sequence_end_test {
+
+using namespace contender_play;
 using colock::protocol::last_number;
 using colock::protocol::late_from_number;
 
@@ -221,3 +222,5 @@ BOOST_AUTO_TEST_CASE(a_number_that_may_come_again_is_refused_and_the_directory_r
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::sequence_end_test

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace colock::test::shard_assignment_test {
+
 using namespace colock::protocol;
 using namespace std::chrono_literals;
 
@@ -353,3 +355,5 @@ BOOST_AUTO_TEST_CASE(a_member_does_not_take_what_it_has_refused_meanwhile)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::shard_assignment_test

@@ -11,7 +11,8 @@
 #include <limits>
 #include <string>
 
-using namespace colock;
+namespace colock::test::single_node_test {
+
 using colock::protocol::command;
 using colock::protocol::commands;
 using colock::protocol::node_identity;
@@ -444,3 +445,5 @@ BOOST_AUTO_TEST_CASE(errors_of_the_server)
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace colock::test::single_node_test

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <optional>
 
+namespace colock::test::users_of_path_test {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -39,3 +41,5 @@ BOOST_AUTO_TEST_CASE(nobody_is_suspected_who_came_behind_the_waiter_or_has_gone)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::users_of_path_test

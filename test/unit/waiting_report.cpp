@@ -5,6 +5,8 @@
 #include <chrono>
 #include <vector>
 
+namespace colock::test::waiting_report_test {
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -36,3 +38,5 @@ BOOST_AUTO_TEST_CASE(a_report_that_comes_late_makes_up_for_none)
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace
+
+} // namespace colock::test::waiting_report_test
