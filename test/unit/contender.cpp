@@ -1,14 +1,11 @@
 // What a contender says to each input: the scenarios of the queue protocol, one by one. That it is
 // right in every order of events is the business of test/model; here is what it costs, and what it
 // does about errors that only a person can cause.
-
 #include "contender_play.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-namespace colock::test::contender_test {
-
-using namespace contender_play;
+namespace colock::test::contender_play {
 
 BOOST_AUTO_TEST_SUITE(contender)
 
@@ -600,4 +597,4 @@ BOOST_AUTO_TEST_CASE(refused_listing_and_watches_are_repeated)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::contender_test
+} // namespace colock::test::contender_play

@@ -3,9 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace colock::test::contender_leave_test {
-
-using namespace contender_play;
+namespace colock::test::contender_play {
 
 BOOST_AUTO_TEST_SUITE(contender_leave)
 
@@ -394,4 +392,4 @@ BOOST_AUTO_TEST_CASE(try_cancelled)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::contender_leave_test
+} // namespace colock::test::contender_play

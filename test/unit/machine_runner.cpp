@@ -35,11 +35,15 @@ struct static_machine {
 
 } // namespace
 
+BOOST_AUTO_TEST_SUITE(runner)
+
 BOOST_AUTO_TEST_CASE(a_machine_runs_after_the_threads_objects)
 {
     static static_machine m;
     m.run();
     BOOST_TEST(m.done == 1);
 }
+
+BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test::machine_runner_test

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-namespace colock::test::permits_test {
+namespace colock::test::permit_play {
 
-using namespace permit_play;
 using namespace colock::protocol::permits;
 
 namespace {
@@ -496,4 +495,4 @@ BOOST_AUTO_TEST_CASE(numbers_as_they_are_written)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::permits_test
+} // namespace colock::test::permit_play

@@ -1,14 +1,11 @@
-// What the state machine of a session says to each input. That it is right in every order of events is shown by
-// test/model/session.cpp.
+// What the state machine of a session says to each input. test/model/session.cpp walks every order of events.
 #include "reconnect_play.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <string>
 
-namespace colock::test::reconnect_test {
-
-using namespace reconnect_play;
+namespace colock::test::reconnect_play {
 
 BOOST_AUTO_TEST_SUITE(session_machine)
 
@@ -600,4 +597,4 @@ BOOST_AUTO_TEST_CASE(a_client_without_a_connection_is_closed_at_once)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::reconnect_test
+} // namespace colock::test::reconnect_play

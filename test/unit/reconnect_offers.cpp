@@ -5,9 +5,7 @@
 
 #include <string>
 
-namespace colock::test::reconnect_offers_test {
-
-using namespace reconnect_play;
+namespace colock::test::reconnect_play {
 
 BOOST_AUTO_TEST_SUITE(session_offers)
 
@@ -175,4 +173,4 @@ BOOST_AUTO_TEST_CASE(a_new_session_is_offered_everywhere)
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::reconnect_offers_test
+} // namespace colock::test::reconnect_play

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-namespace colock::test::sequence_end_test {
+namespace colock::test::contender_play {
 
-using namespace contender_play;
 using colock::protocol::last_number;
 using colock::protocol::late_from_number;
 
@@ -223,4 +222,4 @@ BOOST_AUTO_TEST_CASE(a_number_that_may_come_again_is_refused_and_the_directory_r
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace colock::test::sequence_end_test
+} // namespace colock::test::contender_play
