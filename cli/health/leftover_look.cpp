@@ -3,6 +3,7 @@
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "health/scratch.hpp"
+#include "lib/names/node_owner.hpp"
 
 #include <boost/system/system_error.hpp>
 
@@ -57,7 +58,7 @@ void judge(const std::string& path, const std::string& name, const node_stat& st
     const bool is_old = milliseconds{stat.ctime} < oldest;
     if (is_contender_name(name)) {
         ++l.contenders;
-        if (!is_of_session(stat.ephemeral_owner)) {
+        if (!colock::detail::is_of_session(stat.ephemeral_owner)) {
             l.without_session.add(path);
         } else if (is_old) {
             l.old.add(path);

@@ -1,6 +1,7 @@
 #include "health/scratch.hpp"
 
 #include "connect/awaiting.hpp"
+#include "lib/names/node_owner.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,8 +25,9 @@ asio::awaitable<std::string> place_for_scratch(client& zk, std::string path)
 {
     for (;; path = parent_of(path)) {
         const auto [ec, found] = co_await zk.async_children(path, no_throw);
-        const bool is_lock = std::ranges::any_of(found.names, is_contender_name) ||
-                             is_of_session(found.stat.ephemeral_owner); // which has no children
+        const bool is_lock =
+            std::ranges::any_of(found.names, is_contender_name) ||
+            colock::detail::is_of_session(found.stat.ephemeral_owner); // which has no children
         // Perhaps the directory of a free lock, in which other libraries take any node for a contender.
         const bool may_be_lock = is_lock || (!ec && found.names.empty());
         if (path == "/" || (!may_be_lock && ec != zookeeper_errc::no_node)) {

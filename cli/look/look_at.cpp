@@ -4,6 +4,7 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "lib/names/node_owner.hpp"
 #include "names/job_record.hpp"
 #include "program/failure.hpp"
 #include "program/text.hpp"
@@ -116,7 +117,8 @@ asio::awaitable<bool> may_be_member(client& zk, std::string path)
 {
     const auto [ec, node] = co_await zk.async_get(path, no_throw);
     require_fact(ec);
-    co_return !ec && is_of_session(node.stat.ephemeral_owner) && !parse_owner(node.data).host;
+    co_return !ec && colock::detail::is_of_session(node.stat.ephemeral_owner) &&
+        !parse_owner(node.data).host;
 }
 
 // Of a directory without a queue.
@@ -173,7 +175,7 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     }
     seen.exists = true;
     seen.data = node.data;
-    if (!get_ec && is_of_session(node.stat.ephemeral_owner)) {
+    if (!get_ec && colock::detail::is_of_session(node.stat.ephemeral_owner)) {
         seen.what = &kinds::single_node_mutex;
         seen.queue.entries.push_back(entry_of_node(path, node));
         co_return seen;

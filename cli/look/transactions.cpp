@@ -1,6 +1,6 @@
 #include "look/transactions.hpp"
 
-#include "names/node_path.hpp"
+#include "lib/names/node_owner.hpp"
 #include "protocol/jute.hpp"
 #include "protocol/types.hpp"
 
@@ -241,7 +241,7 @@ snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
             in.integer();
         }
         const auto owner = in.longer();
-        n.session = is_of_session(owner) ? owner : 0;
+        n.session = colock::detail::is_of_session(owner) ? owner : 0;
         note(in.longer(), 0); // of its children
         require(in.is_good(), "is not whole");
         if (n.zxid <= zxid && is_wanted(n.path)) {

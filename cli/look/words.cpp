@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "lib/names/node_owner.hpp"
 #include "program/failure.hpp"
 
 #include <boost/json/array.hpp>
@@ -37,7 +38,7 @@ std::string token_words(const queue_entry& e)
 
 bool has_session(const queue_entry& e)
 {
-    return is_of_session(e.session);
+    return colock::detail::is_of_session(e.session);
 }
 
 std::string who(const queue_entry& e)

@@ -1,7 +1,6 @@
-// Parts of the paths of nodes, and whose a node is.
+// Parts of the paths of nodes.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,15 +22,6 @@ namespace colock::cli {
 [[nodiscard]] inline std::string last_name(const std::string& path)
 {
     return path.substr(path.rfind('/') + 1);
-}
-
-// Whether this owner of a node is a session: a container, and a time to live, stand in the place of one.
-[[nodiscard]] constexpr bool is_of_session(std::int64_t owner) noexcept
-{
-    // In the highest three bytes. A session that began at the server 255 has bits of a time in the lower two of them.
-    constexpr std::uint64_t time_to_live = 0xff'0000;
-    return owner != 0 && owner != INT64_MIN &&
-           static_cast<std::uint64_t>(owner) >> 40 != time_to_live;
 }
 
 } // namespace colock::cli

@@ -11,10 +11,6 @@
 
 namespace colock::protocol {
 
-// Whether a session owns the node, by its stat. Of a container servers say that nobody owns it; older ones, that the smallest
-// number does.
-[[nodiscard]] bool is_ephemeral(std::int64_t owner) noexcept;
-
 // The client that creates the node has the lock; the others watch it, and try again when it is gone. The commands are those
 // of contender.hpp, and their names are empty: there is but one path.
 //

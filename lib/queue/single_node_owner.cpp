@@ -1,18 +1,8 @@
 // A contender learns from the answers to its create, look and remove whether the node is its own.
+#include "names/node_owner.hpp"
 #include "queue/single_node.hpp"
 
-#include <limits>
-
 namespace colock::protocol {
-
-// A container, and a time to live, stand in the place of an owner.
-bool is_ephemeral(std::int64_t owner) noexcept
-{
-    // In the highest three bytes. A session that began at the server 255 has bits of a time in the lower two of them.
-    constexpr std::uint64_t time_to_live = 0xff'0000;
-    return owner != 0 && owner != std::numeric_limits<std::int64_t>::min() &&
-           static_cast<std::uint64_t>(owner) >> 40 != time_to_live;
-}
 
 void single_node::created(const error_code& ec, std::string_view, node_identity identity,
                           commands& out)
@@ -110,7 +100,7 @@ void single_node::settle_leaving(bool exists, node_identity identity, bool spoke
 // Somebody else has the node.
 void single_node::met(node_identity other, commands& out)
 {
-    if (!is_ephemeral(other.owner)) {
+    if (!detail::is_of_session(other.owner)) {
         fail(other.has_children ? errc::conflicting_kind : errc::not_ephemeral, out);
     } else if (try_only_) {
         report_busy(out);

@@ -1,7 +1,7 @@
 #include <colock/group.hpp>
 
+#include "names/node_owner.hpp"
 #include "names/path.hpp"
-#include "queue/single_node.hpp"
 #include "recipes/change_watcher.hpp"
 #include "recipes/group/member_node.hpp"
 #include "recipes/group/member_text.hpp"
@@ -88,7 +88,7 @@ private:
                     }
                     // Else it has just left, and the directory's watch fires.
                     const auto& stat = r.value.stat;
-                    if (!ec && protocol::is_ephemeral(stat.ephemeral_owner)) {
+                    if (!ec && detail::is_of_session(stat.ephemeral_owner)) {
                         watches_.push_back(std::move(r.changes));
                         found_.push_back(member_of(name, r.value.data, time_of(stat.ctime),
                                                    stat.ephemeral_owner, zk().session_id()));
@@ -130,7 +130,7 @@ void tell_members(query<std::vector<member_view>>& of, const queue_view& found)
 {
     std::vector<member_view> members;
     for (const auto& each : found.entries) {
-        if (protocol::is_ephemeral(each.session)) {
+        if (detail::is_of_session(each.session)) {
             members.push_back(
                 member_of(each.name, each.data, each.since, each.session, of.core()->session()));
         }

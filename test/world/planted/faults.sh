@@ -241,7 +241,7 @@ rare=shards plant "completes a leave before the member's node is gone" lib/recip
 rare=shards plant "does not watch who joins a group" lib/recipes/group/group.cpp \
     's/watches_.push_back\(std::move\(all.changes\)\);/(void)all;/'
 rare=shards plant "does not list members that say something" lib/recipes/group/group.cpp \
-    's/if \(protocol::is_ephemeral\(each.session\)\)/if (protocol::is_ephemeral(each.session) \&\& each.data.empty())/'
+    's/if \(detail::is_of_session\(each.session\)\)/if (detail::is_of_session(each.session) \&\& each.data.empty())/'
 
 # ---- shards
 
