@@ -44,13 +44,13 @@ BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
     BOOST_TEST(has(distrusted.about("certificate"), "is not to be trusted: "));
 
     // `--tls-verify` decides what is checked.
-    const auto verified = [&](std::vector<std::string> options, const char* how) {
-        options.insert(options.end(), {"--tls-verify", how});
-        auto run = options;
+    const auto verified = [&](std::vector<std::string> given, const char* how) {
+        given.insert(given.end(), {"--tls-verify", how});
+        auto run = given;
         run.insert(run.begin(), "run");
         run.insert(run.end(), {"/verified", "--", "true"});
         const auto status = run_colock(secure.secure_connect_string(), run).status;
-        BOOST_TEST(look(secure.secure_connect_string(), options).status == (status != 0));
+        BOOST_TEST(look(secure.secure_connect_string(), given).status == (status != 0));
         return status;
     };
     BOOST_TEST(verified(named, "full") == 121);
