@@ -128,7 +128,8 @@ compile() # TREE SOURCE OBJECT COMMANDS
     fi
     original=$(sed -E 's/.* -o ([^ ]+) .*/\1/' <<< "$command")
     for folder in lib include test; do
-        command=${command//$source_dir\/$folder/$tree\/$folder}
+        command=${command//$source_dir\/$folder\//$tree\/$folder\/} # and not testing/
+        command=${command//$source_dir\/$folder /$tree\/$folder }
     done
     # An unused variable is no reason to refuse a fault. The last -O counts.
     command=$(sed -E 's/ -MD -MT [^ ]+ -MF [^ ]+//; s/ -Werror//; s/ -o [^ ]+ / '$level' -w -o OBJECT /' <<< "$command")
