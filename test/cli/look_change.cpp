@@ -30,12 +30,12 @@ BOOST_AUTO_TEST_CASE(revoke_says_whom_it_asked)
     const auto r = colock({"revoke", path});
     BOOST_TEST(r.status == 0, r.err);
     BOOST_TEST(r.out.starts_with("asked "), r.out);
-    BOOST_TEST(contains(r.out, "(look_holder), " + node));
+    BOOST_TEST(has(r.out, "(look_holder), " + node));
     BOOST_TEST(
         admin.get(node).ends_with("__REVOKE__")); // which its owner may have written below its own
     const auto late = colock({"revoke", "--wait", "50ms", path});
     BOOST_TEST((late.status == 124 && is_one_line(late.err)), late.err);
-    BOOST_TEST(contains(late.err, "not all have released"));
+    BOOST_TEST(has(late.err, "not all have released"));
 }
 
 // Of a holder that keeps the lock, and whose node does not say any more who it is.
@@ -46,8 +46,8 @@ BOOST_AUTO_TEST_CASE(why_says_that_the_holder_was_asked)
     enter(path, contender_name());
     BOOST_TEST(colock({"revoke", path}).status == 0);
     const auto r = colock({"why", path});
-    BOOST_TEST(contains(r.out, "was asked to release it, and has not yet"), r.out);
-    BOOST_TEST(!contains(r.out, "and works"), r.out);
+    BOOST_TEST(has(r.out, "was asked to release it, and has not yet"), r.out);
+    BOOST_TEST(!has(r.out, "and works"), r.out);
 }
 
 BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(revoke_waits_until_all_have_let_go)
     admin.remove(node);
     admin.remove(other);
     BOOST_TEST(p.status() == 0, p.err());
-    BOOST_TEST(contains(p.out(), "all have released it\n"));
+    BOOST_TEST(has(p.out(), "all have released it\n"));
     const auto none = colock({"revoke", path});
     BOOST_TEST((none.status == 1 && is_one_line(none.err)), none.err);
 }
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(revoke_does_not_wait_for_a_successor)
     admin.create(path, "second", admin_session::mode::ephemeral);
     p.process().send_signal(SIGCONT);
     BOOST_TEST(p.status() == 0, p.err());
-    BOOST_TEST(contains(p.out(), "all have released it\n"), p.out());
+    BOOST_TEST(has(p.out(), "all have released it\n"), p.out());
     BOOST_TEST(admin.get(path) == "second");
 }
 
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(permits_cannot_be_asked_for)
                                     "mine", admin_session::mode::ephemeral_sequential);
     const auto r = colock({"revoke", path});
     BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
-    BOOST_TEST(contains(r.err, "is a semaphore"), r.err);
+    BOOST_TEST(has(r.err, "is a semaphore"), r.err);
     BOOST_TEST(admin.get(lease) == "mine");
 }
 
@@ -106,14 +106,14 @@ BOOST_AUTO_TEST_CASE(which_of_several_locks_has_to_be_said)
     for (const auto* command : {"revoke", "break"}) {
         const auto r = colock({command, path});
         BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
-        BOOST_TEST(contains(r.err, "used by several locks"), r.err);
+        BOOST_TEST(has(r.err, "used by several locks"), r.err);
     }
     BOOST_TEST((admin.get(curator) != "__REVOKE__" && admin.get(kazoo) != "__REVOKE__"));
     BOOST_TEST(colock({"revoke", "--node", waiter, path}).status == 1);
     BOOST_TEST(colock({"revoke", "--node", curator, path}).status == 0);
     BOOST_TEST((admin.get(curator) == "__REVOKE__" && admin.get(kazoo) != "__REVOKE__"));
     const auto lost = colock({"break", "--yes", "--node", waiter, path});
-    BOOST_TEST((lost.status == 0 && contains(lost.err, "loses its place")), lost.err);
+    BOOST_TEST((lost.status == 0 && has(lost.err, "loses its place")), lost.err);
     BOOST_TEST(colock({"break", "--yes", "--node", curator, path}).status == 0);
     BOOST_TEST((!admin.exists(curator) && admin.exists(kazoo) && !admin.exists(waiter)));
 }
@@ -138,15 +138,15 @@ BOOST_AUTO_TEST_CASE(break_needs_yes_without_a_terminal)
     const auto waiting = enter(path, contender_name());
     const auto r = colock({"break", path});
     BOOST_TEST(r.status == 125);
-    BOOST_TEST(contains(r.err, "its session is alive"), r.err);
-    BOOST_TEST(contains(r.err, "say --yes"), r.err);
+    BOOST_TEST(has(r.err, "its session is alive"), r.err);
+    BOOST_TEST(has(r.err, "say --yes"), r.err);
     BOOST_TEST(admin.exists(node).has_value());
 
     const auto sure = colock({"break", "--yes", path});
     BOOST_TEST(sure.status == 0, sure.err);
-    BOOST_TEST(contains(sure.out, "broke "), sure.out);
-    BOOST_TEST(contains(sure.out, node));
-    BOOST_TEST(contains(sure.out, "now first: elsewhere:7 (worker)"), sure.out);
+    BOOST_TEST(has(sure.out, "broke "), sure.out);
+    BOOST_TEST(has(sure.out, node));
+    BOOST_TEST(has(sure.out, "now first: elsewhere:7 (worker)"), sure.out);
     BOOST_TEST(is_gone(node));
     BOOST_TEST(admin.exists(waiting).has_value());
 }
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(break_asks_on_a_terminal)
         t.send("\r");
         const auto ended = t.wait_for_exit();
         BOOST_TEST((ended && ended->code == 1), t.output());
-        BOOST_TEST(contains(t.output(), "nothing was deleted"));
+        BOOST_TEST(has(t.output(), "nothing was deleted"));
         BOOST_TEST(admin.exists(node).has_value());
     }
     {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(break_never_deletes_a_successor)
     t.send("y\r");
     const auto ended = t.wait_for_exit();
     BOOST_TEST((ended && ended->code == 122), t.output());
-    BOOST_TEST(contains(t.output(), "left alone"), t.output());
+    BOOST_TEST(has(t.output(), "left alone"), t.output());
     BOOST_TEST(admin.get(path) == "second");
 
     const auto sure = colock({"break", "--yes", path});
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(break_leaves_a_waiter_alone_that_holds_meanwhile)
     t.send("y\r");
     const auto ended = t.wait_for_exit();
     BOOST_TEST((ended && ended->code == 122), t.output());
-    BOOST_TEST(contains(t.output(), "nothing was deleted: meanwhile"), t.output());
+    BOOST_TEST(has(t.output(), "nothing was deleted: meanwhile"), t.output());
     BOOST_TEST(admin.exists(waiter).has_value());
 }
 
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(break_tells_a_missing_permission)
         owner.create(path + '/' + contender_name(), "x", admin_session::mode::ephemeral_sequential);
     const auto r = colock({"break", "--yes", path});
     BOOST_TEST(r.status == 122, r.err);
-    BOOST_TEST(contains(r.err, "permission"), r.err);
+    BOOST_TEST(has(r.err, "permission"), r.err);
     BOOST_TEST(admin.exists(node).has_value());
 }
 

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
         const auto alive = why(servers, path);
         BOOST_TEST(json_value(alive.out, "cause") == "held", alive.out << alive.err);
         BOOST_TEST(json_value(alive.out, "health") == "alive", alive.out);
-        BOOST_TEST(contains(alive.out, "connected to " + ensemble[i].connect_string()));
+        BOOST_TEST(has(alive.out, "connected to " + ensemble[i].connect_string()));
 
         // It lives, at a server that is not named.
         const auto& other = ensemble[(i + 1) % ensemble.size()].connect_string();
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
             const auto partly = why(part, path);
             BOOST_TEST(json_value(partly.out, "cause") == "held", partly.out << partly.err);
             BOOST_TEST(json_value(partly.out, "health") == "unknown", partly.out);
-            BOOST_TEST(contains(partly.out, "of the 3 servers of this ensemble"), partly.out);
+            BOOST_TEST(has(partly.out, "of the 3 servers of this ensemble"), partly.out);
         }
 
         holder.process().stop();
@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(whichever_server_the_holder_speaks_to)
     ensemble[ensemble.followers().front()].kill();
     const auto unknown = why(servers, "/last");
     BOOST_TEST(json_value(unknown.out, "cause") == "held", unknown.out << unknown.err);
-    BOOST_TEST(contains(unknown.out, "does not tell its connections"), unknown.out);
-    BOOST_TEST(contains(unknown.out, "cannot be known"), unknown.out);
+    BOOST_TEST(has(unknown.out, "does not tell its connections"), unknown.out);
+    BOOST_TEST(has(unknown.out, "cannot be known"), unknown.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_connections)
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_connections)
     const auto unknown = why(servers, "/there");
     BOOST_TEST(json_value(unknown.out, "cause") == "held", unknown.out << unknown.err);
     BOOST_TEST(json_value(unknown.out, "health") == "unknown");
-    BOOST_TEST(contains(unknown.out, "4lw.commands.whitelist=srvr,cons,dump"), unknown.out);
+    BOOST_TEST(has(unknown.out, "4lw.commands.whitelist=srvr,cons,dump"), unknown.out);
 
     // What this host knows is enough.
     holder_process here{"mutex", {"/here"}, 20s, "-", servers};

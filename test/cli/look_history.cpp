@@ -256,11 +256,11 @@ BOOST_AUTO_TEST_CASE(who_held_at_a_time)
         BOOST_TEST(history({"--at", third, path}).out.find("held by ") != std::string::npos);
     }
     const auto text = history({"/p/rw"});
-    BOOST_TEST(contains(text.out, "waited"), text.out);
-    BOOST_TEST(contains(text.out, "(look_holder), token 0000000"), text.out);
+    BOOST_TEST(has(text.out, "waited"), text.out);
+    BOOST_TEST(has(text.out, "(look_holder), token 0000000"), text.out);
     for (const auto& out : {text.out, history({"--json", "/p/rw"}).out}) {
-        BOOST_TEST(!contains(out, "my password"));
-        BOOST_TEST(!contains(out, "my secret"));
+        BOOST_TEST(!has(out, "my password"));
+        BOOST_TEST(!has(out, "my secret"));
     }
     BOOST_TEST(ends_of(late) == "   ");
 }
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_said_in_one_line)
     const auto check = [&](std::vector<std::string> arguments, int status, const char* part) {
         const auto r = history(std::move(arguments));
         BOOST_TEST((r.status == status && is_one_line(r.err)), r.err);
-        BOOST_TEST(contains(r.err, part), r.err);
+        BOOST_TEST(has(r.err, part), r.err);
     };
     check({"/p"}, 1, "/p was no lock from ");
     check({"p"}, 125, "is no path");

@@ -36,10 +36,10 @@ BOOST_AUTO_TEST_CASE(locks_of_every_kind)
           "/g  lock of ZooKeeper's recipe  0 wait\n    held by elsewhere:7 (worker), in the queue "
           "for ",
           "/h  named lock \"orders\"  0 wait\n"}) {
-        BOOST_TEST(contains(r.out, root + line), line << " is not in\n" << r.out);
+        BOOST_TEST(has(r.out, root + line), line << " is not in\n" << r.out);
     }
-    BOOST_TEST(contains(r.out, "(look_holder), in the queue for "));
-    BOOST_TEST(!contains(r.out, "no-lock"));
+    BOOST_TEST(has(r.out, "(look_holder), in the queue for "));
+    BOOST_TEST(!has(r.out, "no-lock"));
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_with_a_time_to_live_is_no_lock_of_a_single_node)
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_directory_with_a_time_to_live_is_no_lock_of_a_single_node
     const holder_process directory{"directory", {"/brief"}, 20s, "-", servers};
     const holder_process holder{"mutex", {"/brief"}, 20s, "-", servers};
     const auto r = run_colock(servers, {"ls", "/brief"});
-    BOOST_TEST(contains(r.out, "/brief  mutex  0 wait\n    held by "), r.out);
+    BOOST_TEST(has(r.out, "/brief  mutex  0 wait\n    held by "), r.out);
 }
 
 BOOST_AUTO_TEST_CASE(the_record_of_a_job_is_no_lock)
@@ -60,13 +60,13 @@ BOOST_AUTO_TEST_CASE(the_record_of_a_job_is_no_lock)
     admin.create(path);
     admin.create(path + ".runs", "colock job due=2026-11-27T03:00:00Z ended=success failed=0");
     const auto top = colock({"top", root});
-    BOOST_TEST(contains(top.out, path + ' '), top.out);
-    BOOST_TEST(!contains(top.out, ".runs"), top.out);
+    BOOST_TEST(has(top.out, path + ' '), top.out);
+    BOOST_TEST(!has(top.out, ".runs"), top.out);
     const auto alone = colock({"top", path + ".runs"});
-    BOOST_TEST(contains(alone.out, "the record of a job"), alone.out);
+    BOOST_TEST(has(alone.out, "the record of a job"), alone.out);
     const auto ls = colock({"ls", path + ".runs"});
     BOOST_TEST(ls.status == 1);
-    BOOST_TEST(contains(ls.err, "the record of a job: colock job due="), ls.err);
+    BOOST_TEST(has(ls.err, "the record of a job: colock job due="), ls.err);
 }
 
 BOOST_AUTO_TEST_CASE(one_lock_with_its_whole_queue)
@@ -77,16 +77,16 @@ BOOST_AUTO_TEST_CASE(one_lock_with_its_whole_queue)
         enter(path, contender_name(), "host=h pid=" + std::to_string(i) + " program=w");
     }
     const auto r = colock({"ls", path});
-    BOOST_TEST(contains(r.out, path + "  mutex  100 wait\n"));
-    BOOST_TEST(contains(r.out, "waits:  h:99 (w)"), r.out);
+    BOOST_TEST(has(r.out, path + "  mutex  100 wait\n"));
+    BOOST_TEST(has(r.out, "waits:  h:99 (w)"), r.out);
     const auto above = path.substr(0, path.rfind('/'));
-    BOOST_TEST(!contains(colock({"ls", above}).out, "waits:"));
-    BOOST_TEST(contains(colock({"ls", "--long", above}).out, "waits:  h:99 (w)"));
+    BOOST_TEST(!has(colock({"ls", above}).out, "waits:"));
+    BOOST_TEST(has(colock({"ls", "--long", above}).out, "waits:  h:99 (w)"));
     const auto json = colock({"ls", "--json", path});
     BOOST_TEST(json_value(json.out, "kind") == "mutex");
     BOOST_TEST(json_value(json.out, "waiting") == "100");
     BOOST_TEST(json_value(json.out, "program") == "look_holder");
-    BOOST_TEST(contains(json.out, first_node(path)));
+    BOOST_TEST(has(json.out, first_node(path)));
 }
 
 BOOST_AUTO_TEST_CASE(all_the_way_down)
@@ -97,16 +97,16 @@ BOOST_AUTO_TEST_CASE(all_the_way_down)
     BOOST_TEST(colock({"ls", root}).status == 1);
     const auto r = colock({"ls", "-r", root});
     BOOST_TEST(r.status == 0, r.err);
-    BOOST_TEST(contains(r.out, root + "/x/y/z  semaphore"), r.out);
-    BOOST_TEST(!contains(r.out, "leases"));
+    BOOST_TEST(has(r.out, root + "/x/y/z  semaphore"), r.out);
+    BOOST_TEST(!has(r.out, "leases"));
 }
 
 BOOST_AUTO_TEST_CASE(metrics_for_prometheus)
 {
     const auto none = colock({"ls", "--prometheus", root});
     BOOST_TEST(none.status == 0, none.err);
-    BOOST_TEST(contains(none.out, "colock_unlisted_nodes 0\n"), none.out);
-    BOOST_TEST(!contains(none.out, "colock_lock_holders"), none.out);
+    BOOST_TEST(has(none.out, "colock_unlisted_nodes 0\n"), none.out);
+    BOOST_TEST(!has(none.out, "colock_lock_holders"), none.out);
 
     const auto odd = root + "/a \"b\\c{d}";
     const holder_process holder{"mutex", {odd}};
@@ -115,12 +115,11 @@ BOOST_AUTO_TEST_CASE(metrics_for_prometheus)
     const auto r = colock({"ls", "-r", "--prometheus", root});
     BOOST_TEST(r.status == 0, r.err);
     const auto labels = "{path=\"" + root + "/a \\\"b\\\\c{d}\",kind=\"mutex\"} ";
-    BOOST_TEST(contains(r.out, "colock_lock_holders" + labels + "1\n"), r.out);
-    BOOST_TEST(contains(r.out, "colock_lock_waiters" + labels + "1\n"), r.out);
-    BOOST_TEST(contains(r.out, "colock_lock_holder_since_timestamp_seconds" + labels), r.out);
-    BOOST_TEST(
-        contains(r.out, "colock_lock_permits{path=\"" + root + "/api\",kind=\"semaphore\"} 1\n"),
-        r.out);
+    BOOST_TEST(has(r.out, "colock_lock_holders" + labels + "1\n"), r.out);
+    BOOST_TEST(has(r.out, "colock_lock_waiters" + labels + "1\n"), r.out);
+    BOOST_TEST(has(r.out, "colock_lock_holder_since_timestamp_seconds" + labels), r.out);
+    BOOST_TEST(has(r.out, "colock_lock_permits{path=\"" + root + "/api\",kind=\"semaphore\"} 1\n"),
+               r.out);
     if (const auto tool = find_program("promtool"); !tool.empty()) {
         const temporary_directory files;
         std::ofstream{files.path() + "/text"} << r.out;
@@ -136,7 +135,7 @@ BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
 {
     const auto missing = colock({"ls", root + "/missing"});
     BOOST_TEST((missing.status == 1 && is_one_line(missing.err)), missing.err);
-    BOOST_TEST(contains(missing.err, "does not exist"));
+    BOOST_TEST(has(missing.err, "does not exist"));
     const auto empty = colock({"ls", root});
     BOOST_TEST((empty.status == 1 && is_one_line(empty.err)), empty.err);
     const auto bad = colock({"ls", "relative"});
@@ -147,7 +146,7 @@ BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
     hidden.create(root + "/hidden", "", admin_session::mode::persistent, {{31, "auth", ""}});
     const auto refused = colock({"ls", root + "/hidden"});
     BOOST_TEST((refused.status == 122 && is_one_line(refused.err)), refused.err);
-    BOOST_TEST(contains(refused.err, "lacks READ on " + root + "/hidden; use --auth"));
+    BOOST_TEST(has(refused.err, "lacks READ on " + root + "/hidden; use --auth"));
     const auto below = colock({"ls", root});
     BOOST_TEST((below.status == 122 && is_one_line(below.err)), below.err);
 }
@@ -178,8 +177,8 @@ BOOST_AUTO_TEST_CASE(text_of_others_cannot_reach_the_terminal)
          {std::vector<std::string>{"ls", path}, {"ls", "--json", path}, {"why", path}}) {
         const auto r = colock(arguments);
         BOOST_TEST(r.status == 0, r.err);
-        BOOST_TEST(!contains(r.out, "\x1b"));
-        BOOST_TEST(!contains(r.out, "\xe2\x80\xae"));
+        BOOST_TEST(!has(r.out, "\x1b"));
+        BOOST_TEST(!has(r.out, "\xe2\x80\xae"));
     }
 }
 

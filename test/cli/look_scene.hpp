@@ -168,11 +168,6 @@ struct look_scene {
     unsigned guids = 0;
 };
 
-inline bool contains(std::string_view text, std::string_view part)
-{
-    return text.find(part) != text.npos;
-}
-
 /// The value of a key in a JSON document of ours, the first one; without its quotes.
 inline std::string json_value(const std::string& document, const std::string& key)
 {

@@ -37,9 +37,9 @@ BOOST_AUTO_TEST_CASE(it_draws_until_q)
     pseudo_terminal t{top({root}), environment()};
     BOOST_TEST(t.wait_for("(look_holder)"), t.output());
     BOOST_TEST(!t.is_in_line_mode());
-    BOOST_TEST(contains(t.screen(), "connected"), t.screen());
+    BOOST_TEST(has(t.screen(), "connected"), t.screen());
     const auto waiting = enter(path, contender_name());
-    BOOST_TEST(wait_until([&] { return contains(t.screen(), " 1  "); }, long_enough), t.screen());
+    BOOST_TEST(wait_until([&] { return has(t.screen(), " 1  "); }, long_enough), t.screen());
     admin.remove(first_node(path));
     BOOST_TEST(t.wait_for("elsewhere:7 (worker)"), t.screen());
     t.send("q");
@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(it_counts_how_often_a_lock_changes_hands)
                    [&] {
                        const auto seen = t.screen();
                        for (const auto* none : {"  -  ", "  0.0  "}) {
-                           if (contains(seen, none)) {
+                           if (has(seen, none)) {
                                return false;
                            }
                        }
-                       return contains(seen, "elsewhere:7");
+                       return has(seen, "elsewhere:7");
                    },
                    long_enough),
                t.screen());
@@ -89,11 +89,11 @@ BOOST_AUTO_TEST_CASE(machines_get_an_object_for_each_look)
         const auto all = events_in(text);
         return all.empty() ? "" : boost::json::serialize(all.back());
     };
-    BOOST_TEST(wait_until([&] { return contains(last(), "\"holding\":0"); }, long_enough), last());
+    BOOST_TEST(wait_until([&] { return has(last(), "\"holding\":0"); }, long_enough), last());
     enter(path, contender_name());
-    BOOST_TEST(wait_until([&] { return contains(last(), "\"holding\":1"); }, long_enough), last());
-    BOOST_TEST(contains(last(), "\"time\":\"20"));
-    BOOST_TEST(contains(last(), "\"program\":\"worker\""));
+    BOOST_TEST(wait_until([&] { return has(last(), "\"holding\":1"); }, long_enough), last());
+    BOOST_TEST(has(last(), "\"time\":\"20"));
+    BOOST_TEST(has(last(), "\"program\":\"worker\""));
     BOOST_TEST(last().find("\"holding\"") == last().rfind("\"holding\"")); // once
     top.process().send_signal(SIGTERM);
     BOOST_TEST(top.status() == 128 + SIGTERM);
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(lines_fit_the_window)
     const holder_process holder{"mutex", {path}};
     pseudo_terminal t{top({path}), environment(), {24, 40}};
     BOOST_TEST(t.wait_for("IN QUEUE"), t.output());
-    BOOST_TEST(!contains(t.screen(), "(look_holder)"), t.screen());
+    BOOST_TEST(!has(t.screen(), "(look_holder)"), t.screen());
     t.resize({24, 200});
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
 }
@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_prints_once)
     const holder_process holder{"mutex", {path}};
     const auto r = colock({"top", root});
     BOOST_TEST(r.status == 0, r.err);
-    BOOST_TEST(contains(r.out, path), r.out);
-    BOOST_TEST(contains(r.out, "mutex\n"), r.out);
-    BOOST_TEST(!contains(r.out, "\x1b"));
+    BOOST_TEST(has(r.out, path), r.out);
+    BOOST_TEST(has(r.out, "mutex\n"), r.out);
+    BOOST_TEST(!has(r.out, "\x1b"));
     const auto none = colock({"top", root + "/missing"});
     BOOST_TEST(none.status == 1);
-    BOOST_TEST(contains(none.out, "does not exist"), none.out);
+    BOOST_TEST(has(none.out, "does not exist"), none.out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

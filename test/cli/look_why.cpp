@@ -430,8 +430,8 @@ BOOST_AUTO_TEST_CASE(nested_commands_that_wait_for_each_other)
         words.insert(words.end(), paths.begin(), paths.end());
         const auto r = colock(words);
         BOOST_TEST(r.status == 1);
-        BOOST_TEST(contains(r.out, " and has started "), r.out << r.err);
-        BOOST_TEST(contains(r.out, ": a deadlock; "), r.out);
+        BOOST_TEST(has(r.out, " and has started "), r.out << r.err);
+        BOOST_TEST(has(r.out, ": a deadlock; "), r.out);
     }
 }
 
@@ -445,28 +445,28 @@ BOOST_AUTO_TEST_CASE(the_last_line_names_the_culprit)
     BOOST_TEST(r.status == 1);
     const auto last = r.out.rfind('\n', r.out.size() - 2) + 1;
     BOOST_TEST(r.out.substr(last).starts_with("culprit: "), r.out);
-    BOOST_TEST(contains(r.out, "(look_holder) holds " + path + " and is dead"));
-    BOOST_TEST(contains(r.out, "behind "));
-    BOOST_TEST(!contains(r.out, "\x1b"));
-    BOOST_TEST(contains(r.out, "reads; asked 1 server"));
+    BOOST_TEST(has(r.out, "(look_holder) holds " + path + " and is dead"));
+    BOOST_TEST(has(r.out, "behind "));
+    BOOST_TEST(!has(r.out, "\x1b"));
+    BOOST_TEST(has(r.out, "reads; asked 1 server"));
 }
 
 BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
 {
     const auto missing = colock({"why", fresh_path()});
     BOOST_TEST(missing.status == 0); // as any lock that nobody uses
-    BOOST_TEST(contains(missing.out, "does not exist"), missing.out << missing.err);
+    BOOST_TEST(has(missing.out, "does not exist"), missing.out << missing.err);
     admin.create(root + "/d");
     admin.create(root + "/d/e");
     const auto none = colock({"why", root + "/d"});
     BOOST_TEST(none.status == 1);
-    BOOST_TEST(contains(none.out, "is no lock"), none.out);
+    BOOST_TEST(has(none.out, "is no lock"), none.out);
     const auto free = colock({"why", root + "/d/e"});
     BOOST_TEST(free.status == 0);
-    BOOST_TEST(contains(free.out, "culprit: none"), free.out);
+    BOOST_TEST(has(free.out, "culprit: none"), free.out);
     const auto bad = colock({"why", "no-slash"});
     BOOST_TEST(bad.status == 125);
-    BOOST_TEST(contains(bad.err, "no-slash"), bad.err);
+    BOOST_TEST(has(bad.err, "no-slash"), bad.err);
     BOOST_TEST(is_one_line(bad.err), bad.err);
 }
 
