@@ -203,8 +203,8 @@ BOOST_AUTO_TEST_CASE(a_server_without_it_is_no_server)
     plain.tick_time = 500ms;
     zookeeper_server server{link_servers(plain)};
     auto options = as_bob();
-    options.connect_timeout =
-        9s; // for attempts of 1, 2 and 4 s: a cold server takes a second for TLS, or two
+    // For attempts of 1, 2 and 4 s: a cold server takes a second for TLS, or two.
+    options.connect_timeout = 9s;
     scene s{options, server};
     BOOST_TEST(s.try_to_connect() == errc::no_server);
     BOOST_TEST(s.says("is it configured for SASL?"));
