@@ -145,7 +145,7 @@ make_root_alone() { # ROOT
 quick_tests=(heartbeat hosts tls_session mutex_basics client_connection client_connection_tls)
 tests=("${quick_tests[@]}" owner_data lockables lock_replies examples)
 # Of another processor, where a program cannot start another one: what depends on bytes, and conversations with both servers.
-emulated_tests=("${quick_tests[@]:3}" lockables lock_replies served_frames served_kit world_conversation_served)
+emulated_tests=("${quick_tests[@]:3}" lockables lock_replies served_frames served_bounds served_kit world_conversation_served)
 
 # Runs in the root. The sources are at /colock, and the build at /build.
 # shellcheck disable=SC2016

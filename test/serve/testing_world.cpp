@@ -159,6 +159,30 @@ BOOST_AUTO_TEST_CASE(who_is_cut_off_is_so_for_those_who_come_later)
     BOOST_TEST(s.w.run_until([&] { return s.w.has_ended("late"); }, 1min));
 }
 
+BOOST_AUTO_TEST_CASE(who_is_cut_off_reaches_nobody_who_is_mended)
+{
+    scene s;
+    s.w.cut("first");
+    for (const auto* server : {"server 1", "server 2", "server 3"}) {
+        s.w.cut(server);
+        s.w.mend(server);
+    }
+    s.w.run_for(1min);
+    BOOST_TEST(s.w.sessions("first").empty());
+    BOOST_TEST(!s.first.holds);
+}
+
+BOOST_AUTO_TEST_CASE(a_rival_takes_part_as_soon_as_it_reaches_a_server)
+{
+    testing::world w{1};
+    w.start_rival("rival", "/locks/m", 1s);
+    w.cut("rival");
+    w.run_for(1min);
+    BOOST_TEST(!w.holds("rival"));
+    w.mend("rival");
+    BOOST_TEST(w.run_until([&] { return w.holds("rival"); }, 1min));
+}
+
 BOOST_AUTO_TEST_CASE(a_guard_is_asked_by_the_clock_of_its_process)
 {
     scene s;
@@ -227,6 +251,12 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused)
     BOOST_CHECK_THROW(s.w.start_rival("rival", "locks", 1s), std::invalid_argument);
     BOOST_CHECK_THROW((colock::testing::world{1, {.servers = 0}}), std::invalid_argument);
     BOOST_CHECK_THROW((colock::testing::world{1, {.tick = 1ms}}), std::invalid_argument);
+    BOOST_CHECK_THROW(s.w.delay(2us, 1us), std::invalid_argument);
+    BOOST_CHECK_THROW(s.w.delay(-1us, 1us), std::invalid_argument);
+    for (const int drift : {-1'000'000, 1'000'000}) {
+        BOOST_CHECK_THROW(s.w.start_process("odd", s.second.main(), {.drift = drift}),
+                          std::invalid_argument);
+    }
     asio::io_context context;
     const client_options options{.hosts = s.w.hosts()};
     BOOST_CHECK_THROW(client(context, options), std::logic_error); // outside the processes

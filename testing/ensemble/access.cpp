@@ -39,6 +39,9 @@ const shared_acl& the_open_one()
     return open;
 }
 
+// A list is compared with all that a client is, at each request about its node. Real servers have no bound of their own.
+constexpr std::size_t most_entries = 1'000;
+
 bool is_open(const colock::acl_entry& entry)
 {
     return entry.scheme == "world" && entry.id == "anyone";
@@ -90,6 +93,13 @@ bool is_of(const identity& who, const colock::acl_entry& entry)
     const auto own = subnet_in(who.id);
     const auto whole = subnet_in(entry.id);
     return own && whole && whole->contains(own->address);
+}
+
+// As Java splits it: what is empty at the end does not count.
+bool is_digest(std::string_view id)
+{
+    id = id.substr(0, id.find_last_not_of(':') + 1);
+    return std::ranges::count(id, ':') == 1;
 }
 
 // Such as "CN=orders,O=shop". ZooKeeper's server reads more closely which types of names there are.
@@ -184,12 +194,15 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
             if (!any) {
                 return {};
             }
-        } else if ((entry.scheme == "digest" && std::ranges::count(entry.id, ':') == 1) ||
+        } else if ((entry.scheme == "digest" && is_digest(entry.id)) ||
                    (entry.scheme == "ip" && subnet_in(entry.id)) ||
                    (entry.scheme == "x509" && knows_certificates &&
                     is_distinguished_name(entry.id))) {
             resolved.push_back(entry);
         } else {
+            return {};
+        }
+        if (resolved.size() > most_entries) {
             return {};
         }
     }

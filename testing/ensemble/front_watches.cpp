@@ -43,7 +43,7 @@ status front::about_watches(const operation& call, connection& c)
     }
 }
 
-// An event at once for what has happened meanwhile.
+// An event at once for what has happened meanwhile. As in the servers, everybody hears it, whoever may read the node.
 void front::restore(const former_watches& all, connection& c)
 {
     static const colock::access_control_list everybody{};
@@ -52,14 +52,14 @@ void front::restore(const former_watches& all, connection& c)
         if (const auto* n = nodes.find(path); n == nullptr) {
             c.notify(colock::watch_event_type::deleted, path, everybody);
         } else if (n->mzxid > all.seen) {
-            c.notify(colock::watch_event_type::changed, path, *n->acl);
+            c.notify(colock::watch_event_type::changed, path, everybody);
         } else {
             watches_.add(watches::kind::data, path, c);
         }
     }
     for (const auto& path : all.absence) {
         if (const auto* n = nodes.find(path); n != nullptr) {
-            c.notify(colock::watch_event_type::created, path, *n->acl);
+            c.notify(colock::watch_event_type::created, path, everybody);
         } else {
             watches_.add(watches::kind::data, path, c);
         }
@@ -68,7 +68,7 @@ void front::restore(const former_watches& all, connection& c)
         if (const auto* n = nodes.find(path); n == nullptr) {
             c.notify(colock::watch_event_type::deleted, path, everybody);
         } else if (n->pzxid > all.seen) {
-            c.notify(colock::watch_event_type::children_changed, path, *n->acl);
+            c.notify(colock::watch_event_type::children_changed, path, everybody);
         } else {
             watches_.add(watches::kind::children, path, c);
         }

@@ -405,20 +405,19 @@ bool leading::end_session(std::int64_t id)
 void leading::look_for_containers()
 {
     const auto now = since_1970();
-    const bool idle = removals_.empty();
-    for (const auto& path : disk_.applied.containers()) {
-        const auto* n = disk_.applied.find(path);
-        if (n->children.empty() && n->counter > 0) {
-            removals_.push_back(path);
+    if (removals_.empty()) {
+        for (const auto& path : disk_.applied.containers()) {
+            const auto* n = disk_.applied.find(path);
+            if (n->children.empty() && n->counter > 0) {
+                removals_.push_back(path);
+            }
         }
-    }
-    for (const auto& path : disk_.applied.with_ttl()) {
-        const auto* n = disk_.applied.find(path);
-        if (n->children.empty() && now - n->mtime > (n->owner & 0xff'ffff'ffff)) {
-            removals_.push_back(path);
+        for (const auto& path : disk_.applied.with_ttl()) {
+            const auto* n = disk_.applied.find(path);
+            if (n->children.empty() && now - n->mtime > (n->owner & 0xff'ffff'ffff)) {
+                removals_.push_back(path);
+            }
         }
-    }
-    if (idle) {
         remove_next_container();
     }
     after(server_.options().container_check, [](leading& self) { self.look_for_containers(); });

@@ -108,7 +108,7 @@ void machine::kill()
 void machine::start()
 {
     alive_ = true;
-    stopped_ = false;
+    wake();
 }
 
 timeline::event_id machine::after(std::chrono::nanoseconds delay, action what)

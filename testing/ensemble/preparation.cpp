@@ -10,6 +10,33 @@ namespace {
 
 using colock::zookeeper_errc;
 
+// Java's servers allow no control characters, and none that UTF-8 writes with four bytes. Bytes that are no UTF-8 are
+// U+FFFD there, which is not allowed either.
+bool has_allowed_characters(std::string_view name)
+{
+    while (!name.empty()) {
+        const std::uint32_t lead = static_cast<unsigned char>(name[0]);
+        const std::size_t bytes = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : 0;
+        if (bytes == 0 || bytes > name.size()) {
+            return false;
+        }
+        auto code = bytes == 1 ? lead : lead & (0x3fU >> (bytes - 1));
+        for (std::size_t i = 1; i != bytes; ++i) {
+            const std::uint32_t next = static_cast<unsigned char>(name[i]);
+            if (next >> 6 != 2) {
+                return false;
+            }
+            code = code << 6 | (next & 0x3fU);
+        }
+        const std::uint32_t least = bytes == 1 ? 0x20 : bytes == 2 ? 0xa0 : 0x800;
+        if (code < least || code == 0x7f || (code >= 0xd800 && code <= 0xf8ff) || code >= 0xfff0) {
+            return false;
+        }
+        name.remove_prefix(bytes);
+    }
+    return true;
+}
+
 // A client has checked most of this.
 bool is_valid(const std::string& path)
 {
@@ -19,8 +46,7 @@ bool is_valid(const std::string& path)
     for (std::size_t begin = 1; begin < path.size();) {
         const auto end = std::min(path.find('/', begin), path.size());
         const auto name = std::string_view{path}.substr(begin, end - begin);
-        if (name.empty() || name == "." || name == ".." ||
-            std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+        if (name.empty() || name == "." || name == ".." || !has_allowed_characters(name)) {
             return false;
         }
         begin = end + 1;
@@ -84,6 +110,7 @@ transaction preparation::prepare(const submitted& request, std::int64_t zxid, st
     const auto& who = request.who ? *request.who : nobody;
     const auto& c = request.call;
     journal_.clear();
+    bytes_ = 0;
     status error;
     switch (request.what) {
     case submitted::kind::open_session:
@@ -231,7 +258,7 @@ status preparation::create(const std::string& path, const std::string& data,
     if (ephemeral_owner::type_of(parent->owner) == ephemeral_owner::type::session) {
         return zookeeper_errc::no_children_for_ephemerals;
     }
-    if (!has_room(t.changes.size() + 1, full.size() + data.size() + size_of(*resolved))) {
+    if (!takes(t.changes.size() + 1, full.size() + data.size() + size_of(*resolved))) {
         return zookeeper_errc::quota_exceeded;
     }
     const auto counter = successor(parent->counter);
@@ -316,7 +343,7 @@ status preparation::set(const std::string& path, const std::string& data, std::i
     if (is_other_version(node->version, version)) {
         return zookeeper_errc::bad_version;
     }
-    if (!has_room(0, data.size())) {
+    if (!takes(0, data.size())) {
         return zookeeper_errc::quota_exceeded;
     }
     node->zxid = t.zxid;
@@ -348,7 +375,7 @@ status preparation::set_acl(const std::string& path, const colock::access_contro
     if (is_other_version(node->acl_version, version)) {
         return zookeeper_errc::bad_version;
     }
-    if (!has_room(0, size_of(*resolved))) {
+    if (!takes(0, size_of(*resolved))) {
         return zookeeper_errc::quota_exceeded;
     }
     node->zxid = t.zxid;

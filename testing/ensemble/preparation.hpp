@@ -47,10 +47,12 @@ private:
         std::optional<record> before;
     };
 
-    [[nodiscard]] bool has_room(std::size_t nodes, std::size_t bytes) const noexcept
+    // For one change more. Then its bytes count.
+    [[nodiscard]] bool takes(std::size_t nodes, std::size_t bytes) noexcept
     {
-        return tree_.size() + nodes <= most_.nodes && bytes <= most_.bytes &&
-               tree_.bytes() <= most_.bytes - bytes;
+        bytes_ += bytes;
+        return tree_.size() + nodes <= most_.nodes && bytes_ <= most_.bytes &&
+               tree_.bytes() <= most_.bytes - bytes_;
     }
     [[nodiscard]] std::optional<record> find(const std::string& path) const;
     void put(const std::string& path, const record& r);
@@ -86,6 +88,7 @@ private:
     };
     std::deque<entry> outstanding_; // in the order of the changes
     std::vector<replaced> journal_; // of the transaction that is being prepared
+    std::size_t bytes_ = 0;         // that it brings
 };
 
 } // namespace colock::simulated

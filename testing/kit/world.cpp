@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <set>
@@ -247,6 +249,9 @@ const std::string& world::hosts() const noexcept
 
 void world::start_process(const std::string& name, main_coroutine main, process_options options)
 {
+    if (std::abs(std::int64_t{options.drift}) >= 1'000'000) {
+        throw std::invalid_argument{"a clock drifts by less than 1,000,000 millionths"};
+    }
     auto& made = impl_->add(name, options.drift);
     made.main = std::move(main);
     impl_->start(made);
@@ -407,7 +412,7 @@ void world::mend(const std::string& name)
     impl_->alone.erase(name);
     impl_->note(name, "reaches everybody again");
     for (const auto* other : impl_->machines()) {
-        if (other != &back) {
+        if (other != &back && !impl_->alone.contains(other->name())) {
             impl_->net.mend(back, *other);
             impl_->net.mend(*other, back);
         }
@@ -416,6 +421,9 @@ void world::mend(const std::string& name)
 
 void world::delay(std::chrono::microseconds least, std::chrono::microseconds most)
 {
+    if (least.count() < 0 || most < least) {
+        throw std::invalid_argument{"a delay is not negative, and the least one is given first"};
+    }
     impl_->note("network", "takes " + std::to_string(least.count()) + " to " +
                                std::to_string(most.count()) + " microseconds");
     impl_->net.delay_all(least, most);

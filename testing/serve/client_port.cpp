@@ -105,6 +105,9 @@ bool client_port::take_frame()
         return false;
     }
     if (!greeted_) {
+        if (server_.is_paused()) {
+            return false;
+        }
         if (auto answer = answer_to(left.substr(0, 4), server_)) {
             out_ += *answer;
             stop();

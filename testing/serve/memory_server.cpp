@@ -88,6 +88,12 @@ void memory_server::resume()
     for (const auto& what : std::exchange(later_, {})) {
         what();
     }
+    const auto ports = ports_; // one that is over may be closed at once
+    for (const auto& [number, port] : ports) {
+        if (ports_.contains(number)) {
+            port->work();
+        }
+    }
 }
 
 void memory_server::delay(std::chrono::microseconds each_way)

@@ -27,7 +27,7 @@ struct server_limits {
     std::size_t addresses = 1'000; // from which there has been a connection
     std::size_t watches = 1'000'000;
     std::size_t watched = 64 << 20;              // of the paths of watches
-    std::size_t proofs = 64 << 10;               // of identities that one connection claims
+    std::size_t proofs = 4 << 10;                // of identities that one connection claims
     std::size_t frame = 0xfffff;                 // jute.maxbuffer
     std::size_t unread = 4 << 20;                // by one client: it is not heard until it reads
     std::size_t most_unread = 64 << 20;          // of events, too

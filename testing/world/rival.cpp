@@ -16,6 +16,7 @@ namespace colock::simulated {
 namespace {
 
 namespace asio = boost::asio;
+using namespace std::chrono_literals;
 
 struct player {
     asio::io_context& context;
@@ -64,7 +65,13 @@ asio::awaitable<void> rival(asio::io_context& context, std::string hosts, rivalr
 {
     const auto me = std::make_shared<player>(player{context, over.chance.branch(), {}});
     me->zk.emplace(context, client_options{.hosts = std::move(hosts)});
-    co_await me->zk->async_connect(asio::use_awaitable);
+    for (;;) {
+        const auto [ec] = co_await me->zk->async_connect(me->tuple("rival: connect"));
+        if (!ec) {
+            break;
+        }
+        co_await me->pause(1s, 1s); // nobody can be reached
+    }
     curator_mutex<std::shared_ptr<player>, limit> recipe{me, over.path, over.chance};
     const create_options with_parents{.mode = create_mode::container, .parents = true};
     for (;;) {
