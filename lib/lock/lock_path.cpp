@@ -102,7 +102,8 @@ void lock_path::downgrade(operation_ptr<error_code, unique_lock> op, unique_lock
     const auto driver = held.driver;
     if (!driver) {
         refuse(core, std::move(op), errc::not_held, "lock " + path() + ": the guard is empty");
-    } else if (&driver->core() != core.get() || driver->path() != path()) {
+    } else if (&driver->core() != core.get() || driver->path() != path() ||
+               &driver->config().kind != &config_->kind) {
         refuse(core, std::move(op), errc::conflicting_use,
                "lock " + path() + ": the guard is of another lock, or of another client");
     } else {

@@ -555,6 +555,20 @@ BOOST_AUTO_TEST_CASE(bad_input)
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(G1_the_guard_of_another_kind_is_no_writer)
+{
+    auto& c = connect();
+    const auto is_refused = [&](auto lock) {
+        outcome<unique_lock> o;
+        lock.async_lock(o.handler());
+        outcome<shared_lock> result;
+        shared_mutex{c, lock.path()}.async_downgrade(value_of(io, o), result.handler());
+        return code_of(io, result) == errc::conflicting_use;
+    };
+    BOOST_TEST(is_refused(mutex{c, directory}));
+    BOOST_TEST(is_refused(single_node_mutex{c, directory + "-single"}));
+}
+
 BOOST_AUTO_TEST_CASE(with_a_body)
 {
     auto& c = connect();
