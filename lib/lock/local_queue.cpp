@@ -68,6 +68,9 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
+        if (queue_in_table_) {
+            queue_in_table_->give_up_idle_node();
+        }
         op->observed.tries = true; // read by an observer only
         try_lock(std::move(op));
         return;
@@ -81,6 +84,16 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         auto& user = *op.release();
         if (users_.arrive(user, now, out)) {
             wait(user, until, now);
+        }
+    });
+}
+
+// It would be in the way of a try with a node of its own.
+void local_queue::give_up_idle_node()
+{
+    input([&](outcome& out) {
+        if (users_.holder() && !users_.known().held_here && users_.first() == nullptr) {
+            users_.met(protocol::remote_contention::some, out.time(), out);
         }
     });
 }
@@ -187,7 +200,7 @@ void local_queue::withdraw(cancel_link& of, const error_code& answer, bool answe
             return; // it came too late
         }
         auto& leaving = *static_cast<waiter*>(of.waiting);
-        report_.gives_up(leaving, answer, users_.known(), users_.waiters_before(leaving));
+        report_.gives_up(leaving, answer, users_);
         trace = users_.withdraw(leaving, out);
         if (trace && !answer_now) {
             of.leave(); // a terminal request may follow

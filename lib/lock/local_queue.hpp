@@ -119,6 +119,7 @@ private:
 
     [[nodiscard]] protocol::cohort::rules rules() const;
     void try_lock(operation_ptr<error_code, unique_lock> op);
+    void give_up_idle_node();
     void deadline_reached(cancel_link& of);
     void withdraw(cancel_link& of, const error_code& answer, bool answer_now);
     void carry_out(outcome& out);

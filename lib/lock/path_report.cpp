@@ -83,8 +83,7 @@ void path_report::nobody_waits()
     }
 }
 
-void path_report::gives_up(waiter& op, const error_code& answer, const situation& s,
-                           std::size_t before)
+void path_report::gives_up(waiter& op, const error_code& answer, const local_users& among)
 {
     name_holder(op);
     const bool cancelled = answer == asio::error::operation_aborted;
@@ -92,7 +91,8 @@ void path_report::gives_up(waiter& op, const error_code& answer, const situation
         return;
     }
     const auto now = boot_clock::now();
-    const auto why = answer ? answer.message() : reason_words(reasons(s, before), now);
+    const auto why = answer ? answer.message()
+                            : reason_words(reasons(among.known(), among.waiters_before(op)), now);
     const auto because = why.empty() ? std::string{} : "; " + why;
     if (!cancelled && op.told() != nullptr) {
         op.tell((config_->kind.queue_of.empty() ? "lock " : "") + name() + ": not granted in time" +

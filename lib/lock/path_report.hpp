@@ -70,7 +70,7 @@ public:
     [[nodiscard]] bool notes_times() const noexcept { return notes_times_; }
     void waits(waiter& op, bool has_deadline, time now, const situation& s);
     // It is cancelled, or its time is over.
-    void gives_up(waiter& op, const error_code& answer, const situation& s, std::size_t before);
+    void gives_up(waiter& op, const error_code& answer, const local_users& among);
     void fails(const error_code& ec, const situation& s);
     // The waiter is not granted the lock: whom it has waited for.
     void name_holder(waiter& op) const;

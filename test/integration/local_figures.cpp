@@ -237,6 +237,33 @@ BOOST_AUTO_TEST_CASE(ten_thousand_waiters_are_one_node_and_little_memory)
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(the_last_waiter_is_cancelled_as_soon_as_the_first)
+{
+    constexpr std::size_t waiters = 10'000;
+    auto& c = connect();
+    const auto held = hold(c);
+    const auto cancel_all = [&](bool last_first) {
+        std::vector<asio::cancellation_signal> signals(waiters);
+        for (auto& each : signals) {
+            mutex{c, directory}.async_lock(
+                asio::bind_cancellation_slot(each.slot(), [](error_code, unique_lock) {}));
+        }
+        const auto begin = clock::now();
+        for (std::size_t i = 0; i != waiters; ++i) {
+            signals[last_first ? waiters - 1 - i : i].emit(asio::cancellation_type::terminal);
+        }
+        const auto took = milliseconds(clock::now() - begin);
+        io.restart();
+        io.poll();
+        return took;
+    };
+    const auto from_front = cancel_all(false);
+    const auto from_back = cancel_all(true);
+    std::cout << "figure: to cancel 10000 waiters, the first one first " << from_front
+              << " ms, the last one first " << from_back << " ms\n";
+    BOOST_TEST(from_back <= 4 * from_front);
+}
+
 BOOST_AUTO_TEST_CASE(a_newcomer_gets_the_lock_from_a_lingering_holder_in_two_round_trips)
 {
     const lock_options lingering{.linger = 1h, .max_linger = 2h};

@@ -405,6 +405,21 @@ BOOST_AUTO_TEST_CASE(a_lingering_node_is_granted_again_without_a_request)
     BOOST_TEST(queue().size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_lingering_node_is_not_in_the_way_of_a_reader_of_its_client)
+{
+    auto& c = connect();
+    shared_mutex lock{c, directory, lingering};
+    outcome<unique_lock> wrote;
+    lock.async_lock(wrote.handler());
+    auto writer = value_of(io, wrote);
+    BOOST_TEST(unlock(writer) == error_code{});
+    BOOST_TEST(queue().size() == 1U);
+    outcome<shared_lock> read;
+    lock.async_try_lock_shared(read.handler());
+    BOOST_TEST(bool(value_of(io, read)));
+    BOOST_TEST(queue().size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_lingering_node_goes_when_its_time_is_over)
 {
     auto& c = connect();
