@@ -95,9 +95,9 @@ enum class lock_state {
 /// | `errc::client_closed` | This program has closed or destroyed the client. |
 /// | `errc::forked` | This object is the copy of a forked child. The parent has the lock. |
 ///
-/// All but `errc::client_closed` are `condition::lock_lost`: stop, and acquire the lock again. `errc::session_expired`
-/// belongs to two conditions: as the error of a write it is `condition::outcome_unknown`, and it compares equal
-/// to both.
+/// All but `errc::client_closed` are `condition::lock_lost`: stop, destroy this object, and acquire the lock again.
+/// `errc::session_expired` belongs to two conditions: as the error of a write it is `condition::outcome_unknown`, and it
+/// compares equal to both.
 ///
 /// `loss_reason()` and `async_wait_lost()` report a loss as soon as this client knows. If the clocks run at about
 /// the same rate, that is before the servers can grant the lock to another client. Lost is final, and the first

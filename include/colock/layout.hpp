@@ -86,7 +86,7 @@ inline layout zookeeper_recipe_layout()
 /// dash before it.
 inline layout named_layout(std::string_view name)
 {
-    return {.prefix = "", .marker = std::string{name} + "_lock_"};
+    return {.prefix = "", .marker = '-' + std::string{name} + "_lock_", .separator = ""};
 }
 
 } // namespace colock

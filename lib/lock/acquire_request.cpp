@@ -64,6 +64,8 @@ void acquire_request::start_for_owner(operation_ptr<error_code, unique_lock> op,
                         std::move(op), std::move(added)}},
                     until);
     } else {
+        op->explain(inner.refused,
+                    [&] { return words_about("lock " + path_->path(), inner.refused); });
         op.complete(inner.refused, access::make<unique_lock>(path_->core, std::move(inner.held)));
     }
 }

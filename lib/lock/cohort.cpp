@@ -30,7 +30,9 @@ cohort::answer cohort::try_arrive(time now, actions& out)
     if (waiting_ != 0) {
         return answer::busy;
     }
-    if (holds_ && open_ && has_room() && !bounds_reached(now)) {
+    // Nobody uses an idle node, so a try need not wait to hear who else does.
+    if (holds_ && open_ && has_room() &&
+        (!bounds_reached(now) || (is_idle() && remote_ != remote_contention::some))) {
         let_in();
         want_look(out);
         return answer::admitted;

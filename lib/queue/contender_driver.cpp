@@ -150,6 +150,7 @@ void contender_driver::unlock(operation_ptr<error_code> op)
 {
     check();
     if (const auto why = lost(); why) {
+        op->explain(why, [&] { return words_about("lock " + path(), why); });
         op.complete(why);
         leave();
         return;
@@ -180,6 +181,7 @@ void contender_driver::step_down(operation_ptr<error_code, unique_lock> op, std:
 {
     check();
     if (const auto why = lost(); why) {
+        op->explain(why, [&] { return words_about("lock " + path(), why); });
         op.complete(why, no_lock());
         leave();
         return;
@@ -253,6 +255,7 @@ void contender_driver::closed(const error_code& why)
     const auto text = about(why.message());
     refuse(why, text);
     tell({.what = happens::closed, .error = why, .why = text});
+    end_step_down(why);
     if (contender_.holds()) {
         lose(errc::client_closed);
     }
@@ -260,7 +263,6 @@ void contender_driver::closed(const error_code& why)
     --core_.count.contenders;
     end_await_removal();
     answer_unlock(why);
-    end_step_down(why);
 }
 
 void contender_driver::given_up(const error_code& why)

@@ -120,7 +120,11 @@ BOOST_AUTO_TEST_CASE(an_owner_does_not_wait_for_itself)
 {
     auto held = take(other);
     const auto first = start(me);
-    BOOST_TEST(code_of(io, start(me)) == errc::owner_waits);
+    diagnostics about;
+    outcome<recursive_lock> second;
+    lock.async_lock(me, bind_diagnostics(about, second.handler()));
+    BOOST_TEST(code_of(io, second) == errc::owner_waits);
+    BOOST_TEST(about.message().starts_with("lock " + directory + ": "));
     BOOST_TEST(!first.done());
     held = {};
     BOOST_TEST(bool(value_of(io, first)));

@@ -298,6 +298,8 @@ BOOST_AUTO_TEST_CASE(behind_a_broken_connection_it_looks_again)
     BOOST_TEST((s.met(remote_contention::unknown) == cohort::actions{}));
     BOOST_TEST(s.c.is_idle());
     BOOST_TEST(s.c.look_again().look);
+    s.now += 10ms; // the bounds, but nobody here uses the node
+    BOOST_TEST((scene{s}.try_arrive() == cohort::answer::admitted));
     BOOST_TEST(s.met(remote_contention::some).leave);
 }
 

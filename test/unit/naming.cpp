@@ -228,6 +228,8 @@ BOOST_AUTO_TEST_CASE(kinds_are_told_apart_in_every_pair_of_layouts_that_names_te
                                        {name_prefix(each, guid{1, 2}) + "0000000005"}, 6));
     }
     BOOST_TEST(!is_of_another_kind(layout{"", "door-"}, go, 6));
+    BOOST_TEST(
+        !number_of(named_layout("x"), name_prefix(named_layout("box"), guid{1, 2}) + "0000000005"));
     BOOST_TEST(!has_contenders({"locks", "leases", "config", "job-0000000001"}));
     BOOST_TEST(has_contenders({"locks", "leases", "lock-0000000007"})); // somebody's own recipe
 }

@@ -268,7 +268,9 @@ private:
     {
         auto about = words_.message();
         const auto message = ec.message();
-        if (about.ends_with(": " + message) || about.ends_with("; " + message)) {
+        if (about == message) {
+            about.clear();
+        } else if (about.ends_with(": " + message) || about.ends_with("; " + message)) {
             about.resize(about.size() - message.size() - 2);
         }
         complete(std::make_exception_ptr(
