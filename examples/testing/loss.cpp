@@ -41,12 +41,13 @@ BOOST_AUTO_TEST_CASE(it_stops_when_its_lock_is_lost)
     colock::client zk{context, {.hosts = server.hosts()}};
     int written = 0;
     auto program = asio::co_spawn(context, write_orders(zk, written), asio::use_future);
-    while (written < 3) {
+    const auto has_ended = [&] { return program.wait_for(0s) == std::future_status::ready; };
+    while (written < 3 && !has_ended()) {
         context.run_one();
     }
 
     server.expire(zk.session_id());
-    while (program.wait_for(0s) != std::future_status::ready) {
+    while (!has_ended()) {
         context.run_one();
     }
     BOOST_CHECK_EXCEPTION(program.get(), boost::system::system_error,

@@ -97,7 +97,7 @@ private:
 ///
 /// As an associated characteristic of the handler it passes through `as_tuple`, `redirect_error`, `bind_executor`
 /// and their kind, whichever is the outer one. An operation without a description of its own gives that of the
-/// error code.
+/// error code; a cancelled one gives none.
 template <class CompletionToken = boost::asio::deferred_t>
 [[nodiscard]] auto bind_diagnostics(diagnostics& to, CompletionToken&& token = CompletionToken())
 {

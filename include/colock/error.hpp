@@ -55,7 +55,7 @@ enum class errc {
     /// `lock_options::rejoin_on_expiry`; of a write that was sent and not answered, which may have been carried out.
     /// So it belongs to two conditions, `lock_lost` and `outcome_unknown`. The client begins another session by itself.
     session_expired,
-    /// The lock was lost because an operator deleted its node.
+    /// The lock was lost because an operator deleted its node, or ended its session.
     node_deleted,
     /// The lock was lost because its `safe_until` passed: the servers may have ended the session.
     safe_until_passed,

@@ -90,7 +90,7 @@ enum class lock_state {
 /// | `loss_reason()` | what has happened |
 /// |---|---|
 /// | `errc::session_expired` | The servers have ended the session. |
-/// | `errc::node_deleted` | An operator has deleted the node of the lock. |
+/// | `errc::node_deleted` | An operator has deleted the node of the lock, or ended the session. |
 /// | `errc::safe_until_passed` | No server has answered until `safe_until()`: the servers may have ended the session. |
 /// | `errc::client_closed` | This program has closed or destroyed the client. |
 /// | `errc::forked` | This object is the copy of a forked child. The parent has the lock. |
@@ -174,8 +174,8 @@ public:
     /// ```
     ///
     /// `client::async_multi` then carries out all steps or none. It completes with `zookeeper_errc::no_node` when
-    /// the lock was lost, whether this process knows it already or not. The results begin with that of the
-    /// condition.
+    /// the lock was lost, whether this process knows it already or not; `fence::code_of` tells that from a node
+    /// that is missing. The results begin with that of the condition.
     ///
     /// Throws `boost::system::system_error` with `errc::not_held` when this object holds nothing, and with
     /// `errc::cannot_guard` when the lock is a `single_node_mutex`: use `token()` there.

@@ -23,6 +23,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -155,6 +156,31 @@ BOOST_AUTO_TEST_CASE(a_lambda_with_captures_is_refused_with_every_token_that_is_
     // The body is with the operation before this expression ends.
     BOOST_TEST(!is_refused(body, [](std::exception_ptr) {}));
     BOOST_TEST(!is_refused(body, asio::detached));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_is_an_operation_hears_of_each_type_of_cancellation)
+{
+    mutex m{zk, directory};
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                            asio::cancellation_type::total}) {
+        asio::steady_timer never{io, 1h};
+        asio::cancellation_signal stop;
+        bool runs = false;
+        std::optional<std::exception_ptr> result;
+        m.async_with_lock(
+            [&](const unique_lock&) {
+                runs = true;
+                return never.async_wait(asio::deferred);
+            },
+            asio::bind_cancellation_slot(stop.slot(),
+                                         [&](std::exception_ptr e) { result = std::move(e); }));
+        BOOST_REQUIRE(until([&] { return runs; }));
+        stop.emit(type);
+        BOOST_REQUIRE(until([&] { return result.has_value(); }));
+        BOOST_CHECK_EXCEPTION(
+            std::rethrow_exception(*result), boost::system::system_error,
+            [](const auto& e) { return e.code() == asio::error::operation_aborted; });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_copied_is_passed_by_reference)

@@ -17,9 +17,11 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/prepend.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
@@ -51,6 +53,11 @@ struct awaited<
     std::void_t<typename awaited<std::invoke_result_t<Operation, asio::use_awaitable_t<>>>::type>>
     : awaited<std::invoke_result_t<Operation, asio::use_awaitable_t<>>> {
 };
+
+template <class T>
+inline constexpr bool is_awaitable = false;
+template <class T>
+inline constexpr bool is_awaitable<asio::awaitable<T>> = true;
 
 template <class F, class Guard>
 concept takes_guard = std::is_invocable_v<F&, const Guard&>;
@@ -149,6 +156,10 @@ private:
 
     static asio::awaitable<result> execute(std::shared_ptr<supervised_body> self, const guard& held)
     {
+        if constexpr (!is_awaitable<std::invoke_result_t<F&, const guard&>>) {
+            // An operation decides by itself what it does at each type; a coroutine says what it wants to hear of.
+            co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        }
         if constexpr (std::is_void_v<body_result_t<F, guard>> && tries) {
             co_await awaitable_of((*self->body_)(held));
             co_return true;
