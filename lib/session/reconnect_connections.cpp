@@ -203,7 +203,8 @@ void reconnect::options_tried(const error_code& ec, commands& out)
     if (!at) {
         return;
     }
-    if (!ec) {
+    // Who may not read the node hears that the credentials were taken, and that the chroot exists.
+    if (!ec || ec == zookeeper_errc::no_auth) {
         accepted_ = true;
         backoff_.reset();
         become_connected(std::string{at->where}, at->resumed, out);
