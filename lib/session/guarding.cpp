@@ -65,6 +65,7 @@ void guarding::session_ended()
     }
     known_ = nullptr;
     watcher_ = nullptr; // else the executor would have work after the client is closed
+    retry_.stop();      // the same
 }
 
 void guarding::session_left()
@@ -75,6 +76,7 @@ void guarding::session_left()
     }
     known_ = nullptr;
     watcher_ = nullptr;
+    retry_.stop();
 }
 
 void guarding::tell()

@@ -259,6 +259,23 @@ BOOST_AUTO_TEST_CASE(run_returns_when_the_client_is_closed)
     }
 }
 
+BOOST_AUTO_TEST_CASE(no_pause_before_another_guard_outlives_the_client)
+{
+    int warnings = 0;
+    scene s{{.session_guard = {"/nowhere/colock-session-guard"},
+             .log = [&](log_level, std::string_view) { ++warnings; },
+             .log_threshold = log_level::warning}};
+    run_until(s.io, [&] { return warnings == 3; }); // the next one follows after four seconds
+    const outcome<> closed;
+    s.zk->async_close(closed.handler());
+    run_until(s.io, [&] { return closed.done(); });
+    const auto end = clock_type::now() + 3s;
+    s.io.restart();
+    while (clock_type::now() < end && s.io.run_one_until(end) != 0) {
+    }
+    BOOST_TEST(s.io.stopped());
+}
+
 BOOST_AUTO_TEST_CASE(a_holder_that_is_stopped_keeps_its_lock_for_its_session)
 {
     scene s;
