@@ -145,7 +145,8 @@ public:
     /// `errc::client_closed`. Held locks are lost (`errc::client_closed`). A closed client cannot connect again.
     ///
     /// Completion signature: `void(error_code)`.
-    /// Errors: the client is closed all the same, and the servers end the session after its time-out.
+    /// Errors: the client is closed all the same, and the servers end the session after its time-out. Later calls
+    /// complete alike.
     ///  - `errc::disconnected`: there was no connection, or no answer within `client_options::close_timeout`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     /// Cancellation: terminal, partial, total: completes at once, and breaks the connection.

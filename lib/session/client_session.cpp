@@ -25,6 +25,8 @@ session::reconnect::settings session_settings(const client_options& o)
             .tick = o.tick};
 }
 
+constexpr const char* unconfirmed = "no server has confirmed the end of the session";
+
 session::instant now()
 {
     return {std::chrono::steady_clock::now().time_since_epoch(), boot_clock::now()};
@@ -463,7 +465,8 @@ void client_session::release()
 void client_session::close(operation_ptr<error_code> op)
 {
     if (basics_.session.get() == connection_state::closed) {
-        op.complete({});
+        op->explain(end_, unconfirmed);
+        op.complete(end_);
         return;
     }
     closing_.add(std::move(op), [this] {
@@ -517,6 +520,7 @@ void client_session::end_session()
 
 void client_session::closed(const error_code& ec)
 {
+    end_ = ec;
     basics_.session.disconnected();
     watches_.clear();
     ec ? guard_.session_left() : guard_.session_ended();
@@ -524,7 +528,7 @@ void client_session::closed(const error_code& ec)
     stop_timers();
     basics_.log.write(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
     basics_.session.set(connection_state::closed);
-    closing_.complete_all(ec, ec.message());
+    closing_.complete_all(ec, unconfirmed);
 }
 
 void client_session::drop() noexcept

@@ -108,6 +108,7 @@ private:
     client_timer deadline_timer_{basics_.strand}; // of connect or close
     waiting_list<> connecting_;
     waiting_list<> closing_;
+    error_code end_; // how it was closed
     waiting_list<> changing_hosts_;
 };
 

@@ -1,6 +1,7 @@
 // The end of a client: by async_close(), by its destructor, by the end of its execution context. No session stays
 // behind that could be ended, every operation completes, nobody waits for the network.
 #include <colock/client.hpp>
+#include <colock/diagnostics.hpp>
 #include <support/client_scene.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -146,8 +147,10 @@ BOOST_AUTO_TEST_CASE(close_while_disconnected_is_immediate_and_says_that_the_ses
     BOOST_TEST(waiting.all_done());
     BOOST_TEST(waiting.write.error() == errc::client_closed);
     BOOST_TEST(waiting.read.error() == errc::client_closed);
-    s.zk.async_close(again.handler());
-    BOOST_TEST(!code_of(s.io, again).failed());
+    diagnostics why;
+    s.zk.async_close(bind_diagnostics(why, again.handler()));
+    BOOST_TEST(code_of(s.io, again) == errc::disconnected); // no server has confirmed it since
+    BOOST_TEST(why.message() == "no server has confirmed the end of the session");
     BOOST_TEST(becomes_true(s.io, [&] { return !lives(session); })); // by its time-out
 }
 
