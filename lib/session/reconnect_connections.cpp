@@ -351,6 +351,7 @@ void reconnect::broken(loss why, std::string_view fault, bool write_lost, instan
                                       : " refuses the credentials" + suffix_of(fault));
         out.push_back({.type = kind::note, .text = detail});
         out.push_back({.type = kind::log_error, .text = detail});
+        accepted_ = demanded && accepted_; // whoever connects again hears whether they are taken
         expire(out);
         give_up(demanded ? zookeeper_errc::session_closed_require_sasl_auth
                          : zookeeper_errc::auth_failed,
