@@ -90,7 +90,7 @@ void client_session::carry_out(const session::command& c)
     case kind::closing: take_leave_of_users(c.error); break;
     case kind::closed: closed(c.error); break;
     case kind::answer: answer_callers(c.error); break;
-    case kind::hosts_in_use: changing_hosts_.complete_all(c.error, basics_.log.last_error()); break;
+    case kind::hosts_in_use: changing_hosts_.complete_all(c.error, words_for(c.error)); break;
     case kind::note: basics_.log.note_error(c.text); break;
     case kind::log_info: basics_.log.write(log_level::info, c.text); break;
     case kind::log_warning: basics_.log.write(log_level::warning, c.text); break;
@@ -142,8 +142,12 @@ void client_session::connect(operation_ptr<error_code> op)
 
 void client_session::answer_callers(const error_code& ec)
 {
-    connecting_.complete_all(ec,
-                             ec == errc::client_closed ? ec.message() : basics_.log.last_error());
+    connecting_.complete_all(ec, words_for(ec));
+}
+
+std::string client_session::words_for(const error_code& ec) const
+{
+    return ec == errc::client_closed ? ec.message() : basics_.log.last_error();
 }
 
 void client_session::set_hosts(std::string hosts, operation_ptr<error_code> op)

@@ -85,6 +85,7 @@ private:
     void expire_session();
     void give_up(const error_code& ec);
     void answer_callers(const error_code& ec);
+    [[nodiscard]] std::string words_for(const error_code& ec) const;
     void stop_timers();
     void begin_close(const error_code& why);
     void report_quiet();

@@ -158,7 +158,12 @@ BOOST_AUTO_TEST_CASE(a_list_may_be_given_at_any_time)
     const outcome<> closed;
     other.async_close(closed.handler());
     BOOST_TEST(code_of(s.io, closed) == error_code{});
-    BOOST_TEST(code_of(s.io, give(other, s.second.connect_string())) == errc::client_closed);
+    BOOST_TEST(code_of(s.io, give(other, "nonsense:")) == errc::invalid_hosts);
+    outcome<> late;
+    diagnostics why;
+    other.async_set_hosts(s.second.connect_string(), bind_diagnostics(why, late.handler()));
+    BOOST_TEST(code_of(s.io, late) == errc::client_closed);
+    BOOST_TEST(why.message() == error_code{errc::client_closed}.message());
 }
 
 BOOST_AUTO_TEST_CASE(another_ensemble_does_not_know_the_session)
