@@ -243,14 +243,14 @@ std::string frame_guard::fault_of_handshake(std::string_view body)
     }
     if (session == 0 && timeout <= 0) {
         // How a server says that it knows no such session any more.
-        return session_ != 0 ? "" : "the server grants no session";
+        return session_ != 0 ? "" : "no session";
     }
     if (session == 0 || timeout <= 0 || timeout > longest_session_timeout.count()) {
-        return "the server grants session " + std::to_string(session) + " with a time-out of " +
+        return "session " + std::to_string(session) + " with a time-out of " +
                std::to_string(timeout) + " ms";
     }
     if (session_ != 0 && session != session_) {
-        return "the server takes the session over under another number";
+        return "the session under another number";
     }
     return "";
 }

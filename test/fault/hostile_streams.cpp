@@ -48,7 +48,7 @@ const std::vector<row> handshakes{
      "has -1 bytes"},
     {"without a session", opcode::connect,
      [](auto honest) { return answer{honest.replace(12, 8, std::string(8, '\0'))}; },
-     "grants session 0"},
+     "the server sent session 0 with"},
     {"with a time-out that cannot be", opcode::connect,
      [](auto honest) { return answer{honest.replace(8, 4, number(INT_MAX))}; },
      "a time-out of 2147483647 ms"},

@@ -528,6 +528,9 @@ BOOST_AUTO_TEST_CASE(the_answer_to_a_handshake_has_its_form)
     BOOST_TEST(refused(handshake(INT32_MAX)));
     BOOST_TEST(refused(handshake(4000, session, true)));
     BOOST_TEST(refused(handshake(4000, session, false, 1)));
+    BOOST_TEST(frame_guard(0, 0).look(handshake(0, 0)).why == "no session");
+    BOOST_TEST(frame_guard(7, 0).look(handshake(0, 7)).why == "session 7 with a time-out of 0 ms");
+    BOOST_TEST(frame_guard(7, 0).look(handshake(9, 8)).why == "the session under another number");
     for (const auto length : {-1, INT32_MIN, 0, 35, 38, 1000, INT32_MAX}) {
         BOOST_TEST(refused(number(length) + handshake().substr(4)));
     }

@@ -138,7 +138,7 @@ void simulated_handle::understand(message&& m)
         // As zk::frame_guard has it.
         if (session_.id != 0 && session_.id != accepted->session.id) {
             break_off(status::broken, zookeeper_errc::connection_loss,
-                      "the server sent the server takes the session over under another number");
+                      "the server sent the session under another number");
             return;
         }
         session_ = to_library(accepted->session);

@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(another_session_than_the_own_is_refused)
     expect_heard("connect:7:9000 ");
     at->send({connect_reply{{8, {}}, 6000ms}});
     expect("offered broken:broken ");
-    BOOST_TEST(fault == "the server sent the server takes the session over under another number");
+    BOOST_TEST(fault == "the server sent the session under another number");
 }
 
 BOOST_AUTO_TEST_CASE(a_refused_connect_breaks)
