@@ -324,7 +324,9 @@ public:
     /// secret of a digest.
     ///
     /// Completion signature: `void(error_code, acl_result found)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::marshalling_error`: the list has more than 50,000 entries.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())

@@ -57,12 +57,16 @@ const char* fault_of_names(frame_fields& in, bool& excessive) noexcept
     return nullptr;
 }
 
-const char* fault_of_acl(frame_fields& in) noexcept
+const char* fault_of_acl(frame_fields& in, bool& excessive) noexcept
 {
     constexpr std::size_t least = std::size_t{3} * 4; // the permissions, and two lengths
     const auto count = in.integer();
     if (count < 0 || static_cast<std::size_t>(count) > in.left() / least) {
         return "an access control list that counts more entries than it has";
+    }
+    excessive = count > frame_guard::most_acl_entries;
+    if (excessive) {
+        return nullptr;
     }
     for (std::int32_t i = 0; i != count; ++i) {
         static_cast<void>(in.integer()); // permissions
@@ -333,8 +337,8 @@ const char* frame_guard::fault_of_reply(std::int32_t error, std::string_view con
         in.bytes(excessive_ ? 0 : stat_size);
         break;
     case opcode::get_acl:
-        why = fault_of_acl(in);
-        in.bytes(stat_size);
+        why = fault_of_acl(in, excessive_);
+        in.bytes(excessive_ ? 0 : stat_size);
         break;
     case opcode::multi:
         why = fault_of_results(in, steps_.begin(), steps_.begin() + front.steps, is_about);

@@ -25,6 +25,9 @@ public:
     // for about 30 ms with so many, and for about 60 ms with 400,000. The frame has room for millions of short names.
     static constexpr std::int32_t most_names = 250'000;
 
+    // Of an access control list, which takes longer. A megabyte, more than servers take by default, has 45,000.
+    static constexpr std::int32_t most_acl_entries = 50'000;
+
     enum class finding {
         whole,   // a frame begins here, is complete, and may be handed to the C client
         partial, // more bytes are needed to say so
@@ -36,8 +39,8 @@ public:
         // Of the frame, with its length; as far as that is known, else of what is needed next.
         std::size_t size = 0;
         std::string why = {}; // it was refused
-        // A whole frame with more than `most_names`, which were not looked at: the C client must see it without its
-        // body, as curtailed() makes it.
+        // A whole frame with more than `most_names` or `most_acl_entries`, which were not looked at: the C client must
+        // see it without its body, as curtailed() makes it.
         bool excessive = false;
     };
 
