@@ -208,7 +208,9 @@ public:
     /// may be missing, see `async_sync`. A read.
     ///
     /// Completion signature: `void(error_code, get_result found)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`.
+    /// Errors, besides those of every request:
+    ///  - `zookeeper_errc::no_node`: there is no node at `path`.
+    ///  - `zookeeper_errc::marshalling_error`: the data have more than 32 MiB.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
@@ -258,7 +260,8 @@ public:
     /// Completion signature: `void(error_code, children_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
+    ///    more than 32 MiB: too many for one list.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
@@ -466,7 +469,8 @@ public:
     /// Completion signature: `void(error_code, watched<children_result> found)`.
     /// Errors, besides those of every request: no watch is set then.
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, too many for one list.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
+    ///    more than 32 MiB: too many for one list.
     /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())

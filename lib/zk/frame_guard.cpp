@@ -204,10 +204,16 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
             return refused(std::string{not_zookeepers} + ": it has " + std::to_string(length) +
                            " bytes");
         }
-    } else if (length < static_cast<std::int32_t>(header_size) || length > largest_frame) {
+    } else if (length < static_cast<std::int32_t>(header_size) ||
+               (length > largest_frame && !may_be_endless(bytes))) {
         return refused("a frame of " + std::to_string(length) + " bytes");
     }
     const auto size = length_size + static_cast<std::size_t>(length);
+    if (length > largest_frame) {
+        constexpr auto head = length_size + header_size;
+        return bytes.size() < head ? verdict{finding::partial, head}
+                                   : verdict{finding::endless, size};
+    }
     if (bytes.size() < size) {
         return {finding::partial, size};
     }
@@ -229,6 +235,26 @@ std::string frame_guard::curtailed(std::string_view frame)
     reply += frame.substr(length_size, header_size - marshalling_error.size());
     reply += marshalling_error;
     return reply;
+}
+
+std::string frame_guard::cut_off(std::string_view bytes)
+{
+    number_ = frame_fields{bytes.substr(length_size)}.integer();
+    take_off_request();
+    return curtailed(bytes);
+}
+
+// Whether it is the answer to a request whose answers have no limit, as far as that is known. Else the connection would be
+// broken by it, and the next one, where it is asked for again.
+bool frame_guard::may_be_endless(std::string_view bytes) const noexcept
+{
+    if (outstanding_.empty()) {
+        return false;
+    }
+    const auto op = static_cast<opcode>(outstanding_.front().op);
+    const auto xid = frame_fields{bytes.substr(length_size)}.integer(); // 0: it is not there yet
+    return (op == opcode::children || op == opcode::get || op == opcode::get_acl) &&
+           xid != event_xid && xid != ping_xid && xid != auth_xid && xid != set_watches_xid;
 }
 
 std::string frame_guard::fault_of_handshake(std::string_view body)
@@ -289,6 +315,12 @@ std::string frame_guard::fault_of(std::string_view body)
     }
     number_ = xid;
     const char* const why = fault_of_reply(error, body.substr(header_size));
+    take_off_request();
+    return why == nullptr ? "" : std::string{"a reply with "} + why;
+}
+
+void frame_guard::take_off_request()
+{
     std::size_t paths = outstanding_.front().path;
     for (auto steps = outstanding_.front().steps; steps != 0; --steps) {
         paths += steps_.front().path;
@@ -296,7 +328,6 @@ std::string frame_guard::fault_of(std::string_view body)
     }
     outstanding_.pop_front();
     forget(paths);
-    return why == nullptr ? "" : std::string{"a reply with "} + why;
 }
 
 // That the reply is the one to this request, the C client sees itself, by its number, before it reads on.

@@ -31,6 +31,7 @@ public:
     enum class finding {
         whole,   // a frame begins here, is complete, and may be handed to the C client
         partial, // more bytes are needed to say so
+        endless, // the answer to a read is larger than `largest_frame`, and its header is there: see cut_off()
         refused, // the C client must not see it: the connection is of no use any more
     };
 
@@ -58,6 +59,8 @@ public:
 
     // The same reply without its body, as one that could not be read: marshalling_error.
     [[nodiscard]] static std::string curtailed(std::string_view frame);
+    // The same for an endless frame, of which `bytes` need to be the header only. The rest is not to be shown.
+    [[nodiscard]] std::string cut_off(std::string_view bytes);
 
     // Whether the next frame is the answer to the handshake.
     [[nodiscard]] bool in_handshake() const noexcept { return in_handshake_; }
@@ -83,6 +86,8 @@ private:
     [[nodiscard]] std::string fault_of_handshake(std::string_view body);
     [[nodiscard]] std::string fault_of(std::string_view body);
     [[nodiscard]] const char* fault_of_reply(std::int32_t error, std::string_view content);
+    [[nodiscard]] bool may_be_endless(std::string_view bytes) const noexcept;
+    void take_off_request();
     // Of `paths_`.
     std::uint16_t remember(std::string_view path);
     void forget(std::size_t size) noexcept;

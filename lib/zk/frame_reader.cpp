@@ -7,6 +7,8 @@ namespace colock::zk {
 
 namespace {
 
+constexpr std::size_t most_a_turn = 1 << 20;
+
 frame_reader::step refused(frame_guard::verdict&& verdict)
 {
     return {.next = frame_reader::action::refuse, .fault = "the server sent " + verdict.why};
@@ -27,6 +29,9 @@ frame_reader::step frame_reader::read(wire& from)
     if (checked_ != 0) {
         --checked_;
         return {.next = action::read, .more = checked_ != 0};
+    }
+    if (to_skip_ != 0) {
+        return skip(from);
     }
     // The answer to the handshake is always taken out: the C client wants 41 bytes, also when it has only 40.
     const bool looks = from.is_direct() && taken_out_.empty() && !guard_.in_handshake();
@@ -57,7 +62,7 @@ frame_reader::step frame_reader::look_ahead(wire& from)
         if (verdict.found == frame_guard::finding::refused) {
             return refused(std::move(verdict));
         }
-        if (verdict.found == frame_guard::finding::partial) {
+        if (verdict.found != frame_guard::finding::whole) {
             break;
         }
         ++checked_;
@@ -74,7 +79,6 @@ frame_reader::step frame_reader::look_ahead(wire& from)
 // read a part of it: the rest could come between the look and the read, unchecked.
 frame_reader::step frame_reader::take_out(wire& from)
 {
-    constexpr std::size_t most_a_turn = 1 << 20;
     constexpr std::size_t piece = std::size_t{64} * 1024;
     for (std::size_t taken = 0; taken < most_a_turn;) {
         auto verdict = check(taken_out_);
@@ -87,18 +91,18 @@ frame_reader::step frame_reader::take_out(wire& from)
                     .more = from.is_direct() || from.holds_unread(),
                     .frame = verdict.excessive ? frame_guard::curtailed(frame) : std::move(frame)};
         }
+        if (verdict.found == frame_guard::finding::endless) {
+            const auto head = std::exchange(taken_out_, {});
+            to_skip_ = verdict.size - head.size();
+            unanswered_since_ = clock::now();
+            return {.next = action::hand_over, .more = true, .frame = guard_.cut_off(head)};
+        }
         const auto have = taken_out_.size();
         taken_out_.resize(std::min(verdict.size, have + piece));
         const auto came = from.receive(taken_out_.data() + have, taken_out_.size() - have);
         taken_out_.resize(have + came.count);
         if (came.over) {
-            auto fault = from.fault().text;
-            if (fault.empty() && have != 0) {
-                fault = "the connection ended within a frame";
-            }
-            // The C client reads the end itself where it can.
-            return {.next = from.is_direct() ? action::read : action::refuse,
-                    .fault = std::move(fault)};
+            return end_of(from, have != 0);
         }
         if (came.count == 0) {
             return {};
@@ -106,6 +110,33 @@ frame_reader::step frame_reader::take_out(wire& from)
         taken += came.count;
     }
     return {}; // others have their turn; there is more to receive
+}
+
+frame_reader::step frame_reader::skip(wire& from)
+{
+    char bytes[32 * 1024];
+    for (std::size_t taken = 0; to_skip_ != 0 && taken < most_a_turn;) {
+        const auto came = from.receive(bytes, std::min(sizeof bytes, to_skip_));
+        if (came.over) {
+            return end_of(from, true);
+        }
+        if (came.count == 0) {
+            break;
+        }
+        to_skip_ -= came.count;
+        taken += came.count;
+    }
+    return {.more = to_skip_ == 0};
+}
+
+frame_reader::step frame_reader::end_of(wire& from, bool within_frame)
+{
+    auto fault = from.fault().text;
+    if (fault.empty() && within_frame) {
+        fault = "the connection ended within a frame";
+    }
+    // The C client reads the end itself where it can.
+    return {.next = from.is_direct() ? action::read : action::refuse, .fault = std::move(fault)};
 }
 
 } // namespace colock::zk

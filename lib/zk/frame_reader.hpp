@@ -59,11 +59,14 @@ public:
 private:
     [[nodiscard]] step look_ahead(wire& from);
     [[nodiscard]] step take_out(wire& from);
+    [[nodiscard]] step skip(wire& from);
+    [[nodiscard]] static step end_of(wire& from, bool within_frame);
     [[nodiscard]] frame_guard::verdict check(std::string_view bytes);
 
     frame_guard guard_;
     std::size_t checked_ = 0; // frames at the C client's descriptor that it may read
     std::string taken_out_;   // the beginning of a frame
+    std::size_t to_skip_ = 0; // of a frame that was answered for
     clock::time_point unanswered_since_;
 };
 

@@ -60,7 +60,7 @@ const std::vector<row> rows{
      "a frame of -5 bytes"},
     {"the most negative length", opcode::get_data,
      [](auto honest) { return with_length(honest, INT_MIN); }, "a frame of -2147483648 bytes"},
-    {"a huge length", opcode::get_data, [](auto honest) { return with_length(honest, INT_MAX); },
+    {"a huge length", opcode::exists, [](auto honest) { return with_length(honest, INT_MAX); },
      "a frame of 2147483647 bytes"},
     {"a length of nothing", opcode::get_data, [](auto honest) { return with_length(honest, 0); },
      "a frame of 0 bytes"},
@@ -250,6 +250,29 @@ BOOST_AUTO_TEST_CASE(a_list_with_too_many_names_is_refused)
     BOOST_TEST(s.logged("spread them over"), s.last_lines());
     BOOST_TEST(s.zk.last_error_detail().find("more than 250000 children") != std::string::npos);
     BOOST_TEST(s.server.connections() == 1u);
+    s.goes_on();
+}
+
+// Whether it comes to its end or not: the request is not sent again.
+BOOST_AUTO_TEST_CASE(an_answer_that_is_too_large_is_answered_for_and_skipped)
+{
+    constexpr std::int32_t size = (32 << 20) + 1;
+    hostile_scene s{12s};
+    s.connect();
+    s.fill();
+    for (const bool stops : {false, true}) {
+        s.once(opcode::get_children2, [&](const std::string& honest) {
+            const auto header = number(size) + honest.substr(4, 16);
+            return answer{header + std::string(stops ? 0 : size - 16, '\xff')};
+        });
+        const outcome<colock::children_result> o;
+        s.zk.async_children("/a", o.handler());
+        const auto after = s.ask(opcode::get_data); // behind it
+        BOOST_TEST(!after, after.message());
+        BOOST_TEST(o.error() == colock::zookeeper_errc::marshalling_error);
+        BOOST_TEST(s.server.connections() == (stops ? 2U : 1U));
+    }
+    BOOST_TEST(s.zk.stats().sessions == 1u);
     s.goes_on();
 }
 

@@ -360,6 +360,32 @@ BOOST_AUTO_TEST_CASE(all_nodes_of_a_lock_have_the_list_of_its_client)
     }
 }
 
+// Servers list what no client can keep in mind. It costs who asks for it the answer, and nobody a connection.
+BOOST_AUTO_TEST_CASE(a_list_of_endless_names)
+{
+    scene s{a_mutex(), access_to_locks::open};
+    s.held = s.acquire(s.first);
+    std::vector<std::string> names;
+    for (int i = 0; i != 34; ++i) {
+        names.push_back(s.path + "/" + std::string(1'000'000, 'x') + std::to_string(i));
+        s.attempt([&](admin_session& a) { a.create(names.back()); });
+    }
+    BOOST_TEST(s.refused == 0);
+    auto& newcomer = s.user();
+    for (int i = 0; i != 2; ++i) {
+        BOOST_TEST(code_of(s.io, s.start(newcomer)) == zookeeper_errc::marshalling_error);
+    }
+    BOOST_TEST(s.logged("too many for one list"));
+    s.sync(newcomer);
+    BOOST_TEST(newcomer.stats().connections == 1U);
+    BOOST_TEST(static_cast<bool>(s.held), s.held.loss_reason().message());
+    for (const auto& each : names) {
+        s.attempt([&](admin_session& a) { a.remove(each); });
+    }
+    s.held = {};
+    s.check_newcomer({});
+}
+
 // Nobody uses the lock, so its directory is empty.
 BOOST_AUTO_TEST_CASE(the_empty_directory_is_replaced)
 {

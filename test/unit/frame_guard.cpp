@@ -239,6 +239,22 @@ BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_refused_before_the_frame_is_ther
     BOOST_TEST((look(guard, number(frame_guard::largest_frame)).found == finding::partial));
 }
 
+BOOST_AUTO_TEST_CASE(of_an_endless_answer_to_a_read_the_header_is_enough)
+{
+    for (const auto op : {opcode::children, opcode::get, opcode::get_acl}) {
+        const call read{.op = op, .path = "/a"};
+        const auto length = number(frame_guard::largest_frame + 1);
+        for (const auto xid : {-1, -2, -4, -8}) { // it answers something else, or nothing
+            BOOST_TEST(!refusal(length + header(xid), &read, 1).empty());
+        }
+        auto guard = guard_for(&read);
+        BOOST_TEST((look(guard, length).size == 20));
+        BOOST_TEST((look(guard, length + header(5)).found == finding::endless));
+        BOOST_TEST(guard.cut_off(length + header(5)) == framed(header(5, -5)));
+        BOOST_TEST(guard.outstanding() == 0U);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_nobody_has_asked_for_is_refused)
 {
     BOOST_TEST(!refusal(framed(header(5))).empty());
