@@ -150,7 +150,7 @@ public:
     /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
     /// the body gives nothing.
     /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`.
+    /// precedence over that, unless it comes of the cancellation.
     /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
     /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.
@@ -168,7 +168,7 @@ public:
     /// Completion signature: `void(std::exception_ptr failure, std::optional<T> result)`: empty when the body did
     /// not run; `void(std::exception_ptr failure, bool has_run)` when the body gives nothing.
     /// Errors, as `system_error`: the table of the class, also `errc::lock_lost`. An exception of the body takes
-    /// precedence over that, unless it is `operation_aborted`. `errc::disconnected`: there was no connection when
+    /// precedence over that, unless it comes of the cancellation. `errc::disconnected`: there was no connection when
     /// the time was over; try again later.
     /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
     /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.

@@ -105,8 +105,8 @@ struct counter_node {
 /// them, the body does not run, which is no error. Completion signature: `void(std::exception_ptr failure, T result)`, and
 /// `void(std::exception_ptr failure)` when the body gives nothing; of a try, `void(std::exception_ptr failure,
 /// std::optional<T> result)`, empty when the body did not run, and `void(std::exception_ptr failure, bool has_run)` when it
-/// gives nothing. Errors come as `system_error`. An exception of the body takes precedence, unless it is
-/// `operation_aborted`. Token: by default `use_awaitable`. A lambda that is written within a `co_await` expression must
+/// gives nothing. Errors come as `system_error`. An exception of the body takes precedence, unless it comes of
+/// the cancellation. Token: by default `use_awaitable`. A lambda that is written within a `co_await` expression must
 /// capture by reference: GCC 12 destroys twice what it captures by value. A body with a name may capture in any way; it is
 /// copied.
 ///

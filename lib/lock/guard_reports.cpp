@@ -8,7 +8,13 @@
 
 #include "session/core.hpp"
 
+#include <boost/asio/error.hpp>
+#include <boost/asio/experimental/channel_error.hpp>
+#include <boost/asio/multiple_exceptions.hpp>
+#include <boost/system/system_error.hpp>
+
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +41,20 @@ void take_back(error_code& ec, Guard& held, diagnostics* told)
 }
 
 } // namespace
+
+bool comes_of_cancellation(const std::exception_ptr& e) noexcept
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (const boost::system::system_error& known) {
+        return known.code() == asio::error::operation_aborted ||
+               known.code() == asio::experimental::error::channel_cancelled;
+    } catch (const asio::multiple_exceptions& several) { // it keeps the first one alone
+        return several.first_exception() && comes_of_cancellation(several.first_exception());
+    } catch (...) {
+        return false;
+    }
+}
 
 std::string body_reports::name_of(const held_lock& held)
 {

@@ -12,6 +12,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/channel.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -156,6 +157,27 @@ BOOST_AUTO_TEST_CASE(a_lambda_with_captures_is_refused_with_every_token_that_is_
     // The body is with the operation before this expression ends.
     BOOST_TEST(!is_refused(body, [](std::exception_ptr) {}));
     BOOST_TEST(!is_refused(body, asio::detached));
+}
+
+BOOST_AUTO_TEST_CASE(a_body_is_known_to_be_cancelled_by_what_asio_makes_of_that)
+{
+    using namespace asio::experimental::awaitable_operators;
+    using body = std::function<asio::awaitable<void>(const unique_lock&)>;
+    mutex m{zk, directory, {.max_hold = 1ms}};
+    asio::experimental::channel<void(error_code)> jobs{io};
+    const std::vector<body> bodies{
+        [](const unique_lock&) -> asio::awaitable<void> { co_await (pause(1h) && pause(1h)); },
+        [](const unique_lock&) -> asio::awaitable<void> { co_await (pause(1h) || pause(1h)); },
+        [&](const unique_lock&) -> asio::awaitable<void> {
+            co_await jobs.async_receive(asio::use_awaitable);
+        }};
+    for (const auto& each : bodies) {
+        std::optional<std::exception_ptr> result;
+        m.async_with_lock(each, [&](std::exception_ptr e) { result = std::move(e); });
+        BOOST_REQUIRE(until([&] { return result.has_value(); }));
+        BOOST_CHECK_EXCEPTION(std::rethrow_exception(*result), boost::system::system_error,
+                              [](const auto& e) { return e.code() == errc::held_too_long; });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_is_an_operation_hears_of_each_type_of_cancellation)

@@ -8,6 +8,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -116,9 +117,12 @@ struct shard_scene : lock_scene {
                 if (const auto at = m.throws.find(shard); at != m.throws.end()) {
                     throw std::runtime_error{at->second};
                 }
+                // Cancelled, it throws multiple_exceptions.
+                using namespace asio::experimental::awaitable_operators;
                 asio::steady_timer forever{co_await asio::this_coro::executor};
                 forever.expires_at(asio::steady_timer::time_point::max());
-                co_await forever.async_wait(asio::use_awaitable);
+                co_await (forever.async_wait(asio::use_awaitable) &&
+                          forever.async_wait(asio::use_awaitable));
             },
             asio::bind_cancellation_slot(m.stop.slot(), [&m](std::exception_ptr e) {
                 ++m.ends;

@@ -6,6 +6,7 @@
 #include <colock/fwd.hpp>
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -29,6 +30,10 @@ struct COLOCK_DECL body_reports {
     }
     [[nodiscard]] static std::string name_of_lost(const multi_guard& held);
 };
+
+// Whether a body that was cancelled has thrown this because of it. Of operations that it awaited together (a && b) Asio
+// makes multiple_exceptions, and a channel has a code of its own.
+[[nodiscard]] COLOCK_DECL bool comes_of_cancellation(const std::exception_ptr& e) noexcept;
 
 } // namespace colock::detail
 

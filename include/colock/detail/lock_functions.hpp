@@ -88,7 +88,7 @@ public:
     /// Completion signature: `void(std::exception_ptr failure, T result)`; `void(std::exception_ptr failure)` when
     /// the body gives nothing.
     /// Errors, as `system_error`: the table of the class, also `errc::lock_lost` and `errc::revoked`. An exception
-    /// of the body takes precedence over both, unless it is `operation_aborted`.
+    /// of the body takes precedence over both, unless it comes of the cancellation.
     /// Cancellation: before the body runs, terminal and partial complete at once, and total completes when no trace
     /// is left. Then any type is passed on to the body, and the operation completes when the body has ended.
     /// Token: by default `use_awaitable`.

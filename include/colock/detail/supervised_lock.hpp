@@ -70,6 +70,9 @@ public:
     // Any thread.
     void cancel(asio::cancellation_type type)
     {
+        if (type == asio::cancellation_type::none) {
+            return;
+        }
         asio::dispatch(strand_, [self = this->shared_from_this(), type] {
             self->cancelled_ |= type;
             if (self->running_) {
@@ -246,9 +249,9 @@ private:
     // The body's own exception wins over the loss, but not the one that comes of being cancelled.
     void conclude(std::exception_ptr e)
     {
-        if (lost_ && (!e || is_aborted(e))) {
+        if (lost_ && (!e || comes_of_cancellation(e))) {
             fail(errc::lock_lost);
-        } else if (ended_for_ && e && is_aborted(e)) {
+        } else if (ended_for_ && e && comes_of_cancellation(e)) {
             words_.assign(std::move(about_));
             fail(ended_for_); // what a body gave all the same was made under the lock
         } else {
@@ -276,17 +279,6 @@ private:
         complete(std::make_exception_ptr(
                      boost::system::system_error{ec, about.empty() ? "async_with_lock" : about}),
                  ec, about.empty() ? message : about + ": " + message);
-    }
-
-    static bool is_aborted(const std::exception_ptr& e)
-    {
-        try {
-            std::rethrow_exception(e);
-        } catch (const boost::system::system_error& error) {
-            return error.code() == asio::error::operation_aborted;
-        } catch (...) {
-            return false;
-        }
     }
 
     asio::any_io_executor strand_;

@@ -1,5 +1,7 @@
 #include "recipes/shards/work.hpp"
 
+#include <colock/detail/body_reports.hpp>
+
 #include "names/contender_name.hpp"
 #include "report/boot_clock.hpp"
 #include "session/growing_pause.hpp"
@@ -260,7 +262,7 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
     const bool lost = ec == condition::lock_lost && !body_threw;
     report_end(shard, lost);
     if (p.stopped || stopped_) {
-        if (body_threw && ec != asio::error::operation_aborted && !stopped_) {
+        if (body_threw && !comes_of_cancellation(e) && !stopped_) {
             body_over(shard, e); // it was told to end, and has thrown something of its own
         }
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
