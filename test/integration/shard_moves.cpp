@@ -190,6 +190,17 @@ BOOST_AUTO_TEST_CASE(another_definition_is_refused)
     BOOST_TEST(ended(dan));
     BOOST_TEST(dan.code() == errc::conflicting_use);
     BOOST_TEST(admin.get(directory + "/definition") == "24 shards");
+
+    // It may be anybody's text.
+    admin.set(directory + "/definition", "\x1b[2J8 shards\r" + std::string(1000, 'x'));
+    auto& eve = run(connect(), usual("eve"));
+    BOOST_TEST(ended(eve));
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(eve.why), boost::system::system_error,
+                          [](const auto& e) {
+                              const std::string text{e.what()};
+                              return text == printable(text) &&
+                                     text.find("8 shards") != text.npos && text.size() < 500;
+                          });
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_throws_ends_the_run)

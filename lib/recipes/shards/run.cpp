@@ -1,5 +1,7 @@
 #include "recipes/shards/run.hpp"
 
+#include "names/shown.hpp"
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -212,11 +214,13 @@ void shards_run::create_definition()
 void shards_run::refuse()
 {
     const auto mine = definition_of(config_->options);
-    const auto first = [](std::string_view text) { return text.substr(0, text.find('\n')); };
+    const auto first = [](std::string_view text) {
+        return protocol::shown(text.substr(0, text.find('\n')), 100);
+    };
     fail(errc::conflicting_use,
-         config_->paths.definition + ": other members have " + std::string{first(written_)} +
+         config_->paths.definition + ": other members have " + first(written_) +
              (first(written_) == first(mine) ? " with other names"
-                                             : ", and this one " + std::string{first(mine)}) +
+                                             : ", and this one " + first(mine)) +
              "; give all of them the same, or set shards_options::redefine");
 }
 
