@@ -1,4 +1,4 @@
-// What runs before a member owns a shard: its limit, its failure, its end.
+// What happens before a member owns a shard: it takes its name, and prepares; the limit, the failure and the end of that.
 #include "shard_scene.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -8,6 +8,28 @@
 namespace colock::test::shard_preparation_test {
 
 BOOST_FIXTURE_TEST_SUITE(shard_preparation, shard_scene)
+
+// Another one has the name for as long as a try to take it lasts.
+BOOST_AUTO_TEST_CASE(the_connection_is_away_while_a_member_waits_for_its_name)
+{
+    outcome<membership> joined;
+    group{connect(), directory + "/members"}.async_join({.name = "ann"}, joined.handler());
+    auto other = value_of(io, joined);
+    tcp_proxy proxy = link_proxy(server);
+    auto& c = connect_through(
+        proxy, {.session_timeout = 4s, .backoff_max = 100ms, .tick = 100ms, .histograms = true});
+    auto& ann = run(c, usual("ann"));
+    BOOST_TEST(until([&] { return watches_of(c).contains(directory + "/members/ann"); }));
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(until([&] { return c.stats().acquisitions.failed != 0; }));
+    other = {};
+    proxy.refuse(false);
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(ann.ends == 0u);
+    ann.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(ann));
+}
 
 BOOST_AUTO_TEST_CASE(the_next_owner_prepares_while_the_old_one_works)
 {

@@ -239,6 +239,18 @@ void shards_run::join()
                     depart();
                     return;
                 }
+                // A try to join has a limit, and the run has none.
+                if (ec == condition::lock_lost || ec == errc::disconnected ||
+                    ec == errc::no_answer) {
+                    after_pause([this] {
+                        if (using_) {
+                            join();
+                        } else {
+                            go_on(entry_.left());
+                        }
+                    });
+                    return;
+                }
                 if (ec) {
                     fail(ec, "the member " + config_->name);
                     return;
