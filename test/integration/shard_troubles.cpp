@@ -72,13 +72,16 @@ BOOST_AUTO_TEST_CASE(a_damaged_assignment_is_written_anew)
     BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
     const auto written = assignment();
     const auto moved = all.moves;
-    for (const auto* const text : {"rubbish", "24 shards\n0-23 ann\n", ""}) {
+    for (const auto& text : {std::string{"rubbish"}, std::string{"24 shards\n0-23 ann\n"},
+                             std::string{}, std::string{"12 shards\n"},
+                             written.substr(0, written.find('\n', written.find('\n') + 1))}) {
         admin.set(directory + "/assignment", text);
         BOOST_TEST(until([&] { return assignment() == written; }), text);
     }
     admin.remove(directory + "/assignment");
     BOOST_TEST(until([&] { return assignment() == written; }));
     BOOST_TEST(all.moves == moved);
+    BOOST_TEST(ann.bodies + bob.bodies == 18u); // none has begun again
     // One that could be the leader's is no better.
     admin.set(directory + "/assignment", "12 shards\n0-11 bob\n");
     BOOST_TEST(until([&] { return assignment() == written; }));

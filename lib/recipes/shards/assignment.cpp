@@ -4,6 +4,7 @@
 #include "recipes/group/member_text.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -214,14 +215,16 @@ std::string text_of(const shard_table& table)
 {
     std::map<std::string_view, std::vector<shard_index>> by_name;
     for (std::size_t s = 0; s != table.owners.size(); ++s) {
-        if (!table.owners[s].empty()) {
-            by_name[table.owners[s]].push_back(static_cast<shard_index>(s));
-        }
+        by_name[table.owners[s]].push_back(static_cast<shard_index>(s));
     }
     auto text = std::to_string(table.owners.size()) + " shards\n";
     for (const auto& [name, shards] : by_name) {
-        text += ranges_of(shards) + " ";
-        text += name;
+        if (name.empty()) {
+            text += "nobody " + ranges_of(shards);
+        } else {
+            text += ranges_of(shards) + " ";
+            text += name;
+        }
         text += "\n";
     }
     if (!table.moving.empty()) {
@@ -238,13 +241,15 @@ std::optional<shard_table> shard_table_in(std::string_view text)
         return std::nullopt;
     }
     shard_table table{.owners = shard_owners(*count)};
+    std::vector<bool> is_told(*count);
     while (!text.empty()) {
         auto line = take_line(text);
         const bool is_moving = take(line, "moving ");
+        const bool is_nobodys = !is_moving && take(line, "nobody ");
         const auto ranges = line.substr(0, line.find(' '));
         const auto numbers = numbers_in(ranges, *count);
         line.remove_prefix(ranges.size());
-        if (!numbers || numbers->empty() || is_moving != line.empty()) {
+        if (!numbers || numbers->empty() || (is_moving || is_nobodys) != line.empty()) {
             return std::nullopt;
         }
         if (is_moving) {
@@ -254,18 +259,19 @@ std::optional<shard_table> shard_table_in(std::string_view text)
             table.moving = *numbers;
             continue;
         }
-        line.remove_prefix(1);
-        if (!member_name_fault(line).empty()) {
+        line.remove_prefix(is_nobodys ? 0 : 1);
+        if (!is_nobodys && !member_name_fault(line).empty()) {
             return std::nullopt;
         }
         for (const auto s : *numbers) {
-            if (!table.owners[s].empty()) {
+            if (is_told[s]) {
                 return std::nullopt;
             }
+            is_told[s] = true;
             table.owners[s] = line;
         }
     }
-    return table;
+    return std::ranges::all_of(is_told, std::identity{}) ? std::optional{table} : std::nullopt;
 }
 
 } // namespace colock::protocol

@@ -51,11 +51,13 @@ struct shard_table {
     bool operator==(const shard_table&) const = default;
 };
 
-// Lines for people and programs. Names have no control characters.
+// Lines for people and programs. Names have no control characters. Each shard stands in one line, so a text of which a part is
+// missing is refused.
 //
 //   512 shards
 //   0-127,130 worker-a
-//   128-129,131-511 worker-b
+//   128-129,131-509 worker-b
+//   nobody 510-511
 //   moving 130,131-140
 [[nodiscard]] std::string text_of(const shard_table& table);
 // Nothing when it is no such text: it may be anybody's.
