@@ -274,8 +274,9 @@ public:
     /// ```
     ///
     /// Waiting costs no request: the server notifies when the leader's node goes; candidates that come and go after
-    /// it wake nobody. It is no change if a leader's term ends and the same identity is elected again. The wait
-    /// outlasts a disconnection.
+    /// it wake nobody. It is no change if a leader's term ends and the same identity is elected again, or if the leader
+    /// is asked to resign meanwhile; for a leader that was asked before, `leader` is "", as `async_leader` gives it. The
+    /// wait outlasts a disconnection.
     ///
     /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
     /// Errors:

@@ -51,20 +51,21 @@ private:
             }));
     }
 
-    void watch_leader(std::string node)
+    void watch_leader(const std::string& node)
     {
         zk().async_watch(
-            std::move(node),
-            guarded<watched<get_result>>([this](const error_code& ec, watched<get_result>&& found) {
+            node, guarded<watched<get_result>>([this, node](const error_code& ec,
+                                                            watched<get_result>&& found) {
                 if (ec == zookeeper_errc::no_node) {
                     look_again(); // the next one leads now
                 } else if (ec) {
                     fail(ec);
-                } else if (seen_ && found.value.data == protocol::revocation_request) {
-                    look_again_after(std::move(found.changes)); // the leader writes its own back
+                } else if (node == node_ && found.value.data == protocol::revocation_request) {
+                    look_again_after(std::move(found.changes)); // it is asked to resign
                 } else if (auto who = protocol::said_by_owner(found.value.data); who != seen_) {
                     finish(std::move(who));
                 } else {
+                    node_ = node;
                     look_again_after(std::move(found.changes));
                 }
             }));
@@ -88,6 +89,7 @@ private:
 
     const std::string path_;
     const identity seen_;
+    std::string node_; // of the leader, when it was seen to be that one
 };
 
 } // namespace

@@ -89,9 +89,32 @@ BOOST_AUTO_TEST_CASE(a_request_to_resign_is_no_identity)
     BOOST_TEST((value_of(io, leader) == ""));
     e.async_wait_change(std::nullopt, changed.handler());
     BOOST_TEST((value_of(io, changed) == ""));
+    outcome<std::optional<std::string>> differs; // from the leader before that one
+    e.async_wait_change("bob", differs.handler());
+    BOOST_TEST((value_of(io, differs) == ""));
     outcome<std::vector<std::string>> all;
     e.async_participants(all.handler());
     BOOST_TEST((value_of(io, all) == std::vector<std::string>{""}));
+}
+
+BOOST_AUTO_TEST_CASE(a_leader_that_is_asked_to_resign_leads_on)
+{
+    admin.create(directory);
+    const auto node = admin.create(directory + "/_c_00000000-0000-0000-0000-000000000000-latch-",
+                                   "bob", admin_session::mode::ephemeral_sequential);
+    auto& c = connect();
+    election e{c, directory, "ann"};
+    outcome<std::optional<std::string>> changed;
+    e.async_wait_change("bob", changed.handler());
+    BOOST_TEST(wait_for_watches(c, 1));
+    const auto events = c.stats().watch_events;
+    admin.set(node, revocation_request);
+    BOOST_TEST(until([&] { return c.stats().watch_events > events; }));
+    BOOST_TEST(wait_for_watches(c, 1));
+    BOOST_TEST(until([&] { return c.stats().in_flight == 0U; })); // it has read the request
+    BOOST_TEST(!changed.done());
+    admin.remove(node);
+    BOOST_TEST(!value_of(io, changed));
 }
 
 BOOST_AUTO_TEST_CASE(a_campaign_for_a_limited_time_gives_an_empty_guard_when_it_is_over)
