@@ -165,7 +165,7 @@ private:
 /// const colock::member_options me{.name = "worker-7", .data = "10.0.0.7:8080"};
 /// colock::membership here = co_await workers.async_join(me);
 /// for (const auto& each : co_await workers.async_members()) {
-///     std::cout << each.name << ' ' << each.data << '\n';
+///     std::cout << colock::printable(each.name) << ' ' << colock::printable(each.data) << '\n';
 /// }
 /// ```
 ///
