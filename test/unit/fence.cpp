@@ -162,6 +162,30 @@ BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
     BOOST_TEST(content_of(other) == "of somebody");
 }
 
+// Whoever opens the file behind it would go on with the old content.
+BOOST_AUTO_TEST_CASE(a_symbolic_link_is_refused)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note", other = directory.path() + "/other";
+    const auto token = to_string(fencing_token{7, 1});
+    const auto is_refused = [](auto function) {
+        BOOST_CHECK_EXCEPTION(static_cast<void>(function()), std::system_error,
+                              [](const auto& e) { return e.code().value() == ELOOP; });
+    };
+    for (const auto* const of : {".fence", ".token", ""}) {
+        std::ofstream{other} << "of somebody";
+        BOOST_REQUIRE(::symlink(other.c_str(), (path + of).c_str()) == 0);
+        for (int i = 0; i != 2; ++i) { // also where nothing is behind it
+            is_refused([&] { return file::present(path, token); });
+            is_refused([&] { return file::replace(path, token, "new"); });
+            BOOST_TEST(content_of(other) == (i == 0 ? "of somebody" : ""));
+            ::unlink(other.c_str());
+        }
+        ::unlink((path + of).c_str());
+    }
+    BOOST_TEST(file::replace(path, token, "new"));
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_another_one_writes_is_not_waited_for)
 {
     const colock::test::temporary_directory directory;

@@ -44,6 +44,18 @@ inline void check(bool good, const std::string& what)
     }
 }
 
+// Whether it is there. A link is refused: what replaced it would not reach those who open the file behind it, and who may
+// change it would choose the file that is overwritten.
+inline bool look(const std::string& path, struct stat& now)
+{
+    const bool is_there = ::lstat(path.c_str(), &now) == 0;
+    check(is_there || errno == ENOENT, path);
+    if (is_there && S_ISLNK(now.st_mode)) {
+        throw std::system_error{ELOOP, std::generic_category(), path};
+    }
+    return is_there;
+}
+
 // Nobody may read the new file who could not read the old one.
 inline void take_rights(int of, const struct stat& old, const std::string& path)
 {
@@ -56,8 +68,7 @@ inline void take_rights(int of, const struct stat& old, const std::string& path)
 inline void replace(const std::string& path, const std::string& content)
 {
     struct stat old {};
-    const bool is_there = ::stat(path.c_str(), &old) == 0;
-    check(is_there || errno == ENOENT, path);
+    const bool is_there = look(path, old);
     const std::string next = path + ".next";
     {
         ::unlink(next.c_str()); // which a crash has left
@@ -83,9 +94,11 @@ inline void replace(const std::string& path, const std::string& content)
 // Whether the token was accepted; it is on the disk then.
 inline bool present(const std::string& path, const std::string& token)
 {
+    struct stat now {};
+    look(path, now);
     std::string seen(33, '\0'); // one more than a token has
     {
-        const descriptor in{path + ".token", O_RDONLY};
+        const descriptor in{path + ".token", O_RDONLY | O_NOFOLLOW};
         check(in.number() >= 0 || errno == ENOENT, path + ".token");
         const auto n = in.number() < 0 ? 0 : ::read(in.number(), seen.data(), seen.size());
         check(n >= 0, path + ".token");
@@ -104,7 +117,8 @@ inline bool present(const std::string& path, const std::string& token)
 // Others are kept out as long as it is there.
 class exclusion {
 public:
-    explicit exclusion(const std::string& path) : fence_{path + ".fence", O_RDWR | O_CREAT}
+    explicit exclusion(const std::string& path)
+        : fence_{path + ".fence", O_RDWR | O_CREAT | O_NOFOLLOW}
     {
         check(fence_.number() >= 0 && ::flock(fence_.number(), LOCK_EX | LOCK_NB) == 0,
               path + ".fence");
@@ -118,8 +132,8 @@ private:
 
 /// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
 /// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
-/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. On Linux and
-/// other POSIX systems; docs/fencing.md says what NFS does to it.
+/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three
+/// is a symbolic link; give the path behind it. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
 namespace colock::fence::file {
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.
