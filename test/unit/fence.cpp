@@ -186,6 +186,33 @@ BOOST_AUTO_TEST_CASE(a_symbolic_link_is_refused)
     BOOST_TEST(file::replace(path, token, "new"));
 }
 
+// What another user has made can be read, as a rule, and no more.
+BOOST_AUTO_TEST_CASE(a_file_that_users_share)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    BOOST_TEST(file::replace(path, to_string(fencing_token{7, 1}), "the first one's"));
+    BOOST_REQUIRE(::chmod((path + ".fence").c_str(), 0444) == 0);
+    constexpr ::uid_t somebody = 65534;
+    const bool is_root = ::geteuid() == 0; // who may write all
+    if (is_root) {
+        BOOST_REQUIRE(::chown(directory.path().c_str(), somebody, ::gid_t(-1)) == 0);
+        BOOST_REQUIRE(::seteuid(somebody) == 0);
+    }
+    bool accepted = false;
+    std::string failure;
+    try {
+        accepted = file::replace(path, to_string(fencing_token{8, 0}), "the next one's");
+    } catch (const std::system_error& e) {
+        failure = e.what();
+    }
+    if (is_root) {
+        BOOST_REQUIRE(::seteuid(0) == 0);
+    }
+    BOOST_TEST(accepted, failure);
+    BOOST_TEST(content_of(path) == "the next one's");
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_another_one_writes_is_not_waited_for)
 {
     const colock::test::temporary_directory directory;

@@ -18,6 +18,7 @@ namespace colock::detail::fence_file {
 
 class descriptor {
 public:
+    explicit descriptor(int number) noexcept : number_{number} {}
     descriptor(const std::string& path, int flags, ::mode_t mode = 0666)
         : number_{::open(path.c_str(), flags | O_CLOEXEC, mode)}
     {
@@ -114,11 +115,18 @@ inline bool present(const std::string& path, const std::string& token)
     return true;
 }
 
+// Open for writing, as NFS wants it. Where another user has made it, reading may be all that is allowed.
+inline int open_fence(const std::string& path)
+{
+    const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return number < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+                                         : number;
+}
+
 // Others are kept out as long as it is there.
 class exclusion {
 public:
-    explicit exclusion(const std::string& path)
-        : fence_{path + ".fence", O_RDWR | O_CREAT | O_NOFOLLOW}
+    explicit exclusion(const std::string& path) : fence_{open_fence(path + ".fence")}
     {
         check(fence_.number() >= 0 && ::flock(fence_.number(), LOCK_EX | LOCK_NB) == 0,
               path + ".fence");
@@ -133,7 +141,8 @@ private:
 /// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
 /// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
 /// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three
-/// is a symbolic link; give the path behind it. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
+/// is a symbolic link; give the path behind it. Users who share `F` need to be able to read all three, and to write into their
+/// folder; over NFS, to write `F.fence` as well. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
 namespace colock::fence::file {
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.
