@@ -159,7 +159,7 @@ private:
 
     asio::awaitable<void> be_member()
     {
-        const auto body = [this](const owned_shard& mine) { return run_for(mine); };
+        const auto body = [this](const owned_shard& mine) { return run_and_tell(mine); };
         diagnostics why;
         try {
             co_await shards_.async_run(body, bind_diagnostics(why, asio::use_awaitable));
@@ -191,14 +191,28 @@ private:
         }
     }
 
-    // The body of a shard. It is cancelled when the shard moves, or is lost.
-    asio::awaitable<void> run_for(const owned_shard& mine)
+    // The body of a shard. It is cancelled when the shard moves, or is lost. Unless its end is that of the member, the library
+    // keeps what it throws to itself.
+    asio::awaitable<void> run_and_tell(const owned_shard& mine)
     {
         co_await asio::this_coro::throw_if_cancelled(false);
         const auto state = co_await asio::this_coro::cancellation_state;
         if (state.cancelled() != asio::cancellation_type::none) {
             co_return;
         }
+        try {
+            co_await run_for(mine);
+        } catch (...) {
+            if (what_.shards.when_body_ends != body_end::fail) {
+                const auto f = failure_of(std::current_exception());
+                say_.note("warning", f.what(), importance::trouble, mine.index());
+            }
+            throw;
+        }
+    }
+
+    asio::awaitable<void> run_for(const owned_shard& mine)
+    {
         const auto shard = mine.index();
         const holding held{static_cast<const held_lock*>(&mine.lock())};
         shared_bound bound;

@@ -175,6 +175,21 @@ BOOST_AUTO_TEST_CASE(what_the_end_of_a_command_means)
     BOOST_TEST(member("ann", {"no-such-command-{}"}, "2")->status() == 127);
 }
 
+// A deployment may have taken the file away.
+BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_started_again_is_told)
+{
+    const auto program = files.path() + "/program", told = files.path() + "/told";
+    std::ofstream{program} << "#!/bin/sh\nrm \"$0\"; exit 1\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    auto ann = member("ann", {program}, "1", {"--when-ended", "restart", "--events", told});
+    const auto has_warned = [&] { return has(file_text(told), "\"event\":\"warning\""); };
+    BOOST_REQUIRE(wait_until(has_warned, patience));
+    BOOST_TEST(has(file_text(told), "\"shard\":0"));
+    BOOST_TEST(has(ann->err(), "the command of shard 0 cannot be started"), ann->err());
+    ann->process().send_signal(SIGTERM);
+    BOOST_TEST(ann->status() == 0, ann->err());
+}
+
 BOOST_AUTO_TEST_CASE(a_child_that_has_left_its_group_ends_with_its_shard)
 {
     auto ann = member("ann",
