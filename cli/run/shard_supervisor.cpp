@@ -164,7 +164,8 @@ private:
         try {
             co_await shards_.async_run(body, bind_diagnostics(why, asio::use_awaitable));
         } catch (const boost::system::system_error& e) {
-            if (e.code() == errc::invalid_option) {
+            // That of a shard's lock: the library has words for each other one.
+            if (e.code() == errc::invalid_option && why.message().empty()) {
                 throw failure{usage,
                               std::string{failure_of(e.code(), why.message()).what()} +
                                   "; a short --session-timeout leaves no room for the margin, "

@@ -461,6 +461,11 @@ BOOST_AUTO_TEST_CASE(hostile_names_and_senseless_options)
         const auto r = run(options, {"true"});
         BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
     }
+    const auto no_name = run({"--shards", "2", "--member", "a/b"}, {"true"});
+    BOOST_TEST((no_name.status == 125 && !has(no_name.err, "--session-timeout")), no_name.err);
+    path += "-2"; // where a shard is to be had
+    const auto no_room = run({"--shards", "1", "--session-timeout", "5s"}, {"true"});
+    BOOST_TEST((no_room.status == 125 && has(no_room.err, "which is --grace")), no_room.err);
     BOOST_TEST(run_colock(servers, {"shards", path + "/none"}).status == 1);
 }
 
