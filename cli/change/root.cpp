@@ -50,12 +50,18 @@ failure failure_to_set(const error_code& ec, const diagnostics& why, const root_
                          " has a scheme that they do not know, or is no identity of it"};
 }
 
-// From the top down: a list is replaced when nobody else can write to the parent any more. What others have created there
-// stays, with the new list.
-asio::awaitable<std::size_t> replace_lists(client& zk, const root_options& o,
-                                           access_control_list list)
-{
+struct taken_over {
     std::size_t replaced = 0;
+    std::size_t kept = 0;   // lists that only others may replace, or that no request can name
+    std::string first_kept; // of which node
+};
+
+// From the top down: a list is replaced when nobody else can write to the parent any more. What others have created there
+// stays, with the new list, or with one that this client may not replace: that keeps no other node open.
+asio::awaitable<taken_over> replace_lists(client& zk, const root_options& o,
+                                          access_control_list list)
+{
+    taken_over all;
     std::vector<std::string> left{o.path};
     while (!left.empty()) {
         const auto path = std::move(left.back());
@@ -65,10 +71,14 @@ asio::awaitable<std::size_t> replace_lists(client& zk, const root_options& o,
         if (ec == zookeeper_errc::no_node) {
             continue; // a contender that has gone, say; or all are still to be made
         }
+        if (path != o.path && (ec == zookeeper_errc::no_auth || ec == errc::invalid_path)) {
+            all.first_kept = all.kept++ == 0 ? path : all.first_kept;
+            continue;
+        }
         if (ec) {
             throw failure_to_set(ec, why, o);
         }
-        ++replaced;
+        ++all.replaced;
         auto [unlisted, below] = co_await zk.async_children(path, bind_diagnostics(why, no_throw));
         if (unlisted && unlisted != zookeeper_errc::no_node) {
             throw failure_of(unlisted, why.message());
@@ -79,7 +89,7 @@ asio::awaitable<std::size_t> replace_lists(client& zk, const root_options& o,
             }
         }
     }
-    co_return replaced;
+    co_return all;
 }
 
 std::string words_on(const access_control_list& list)
@@ -99,13 +109,26 @@ asio::awaitable<int> make_root(client& zk, const root_options& o)
         list.push_back(std::move(e));
     }
     const auto path = printable(o.path);
+    taken_over taken;
     if (o.takes_over) {
-        const auto number = co_await replace_lists(zk, o, list);
-        std::cout << number << (number == 1 ? " list" : " lists") << " replaced\n" << std::flush;
+        taken = co_await replace_lists(zk, o, list);
+        std::cout << taken.replaced << (taken.replaced == 1 ? " list" : " lists") << " replaced\n"
+                  << std::flush;
     }
     diagnostics why;
     const auto [ec] =
         co_await async_ensure_lock_root(zk, o.path, list, bind_diagnostics(why, no_throw));
+    const bool is_about_node =
+        ec == errc::unprotected || ec == zookeeper_errc::no_auth || ec == errc::invalid_path;
+    if (taken.kept != 0 && (!ec || is_about_node)) {
+        throw failure{refused,
+                      printable(taken.first_kept, 256) +
+                          (taken.kept == 1
+                               ? " keeps its list"
+                               : " and " + std::to_string(taken.kept - 1) + " more keep theirs") +
+                          ", which this client may not replace; the other nodes are protected. "
+                          "Have it deleted by its owner, or an administrator of the servers"};
+    }
     if (ec == errc::unprotected) {
         throw failure{refused, in_own_words(printable(why.message(), longest_line))};
     }

@@ -126,6 +126,32 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_open_is_refused_and_can_be_taken_over)
     BOOST_TEST(make({}).status == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_cannot_be_taken_over_keeps_no_other_one_open)
+{
+    stranger.create(root);
+    for (const auto* const open : {"/a", "/z"}) {
+        stranger.create(root + open);
+    }
+    stranger.create(root + "/own", "", admin_session::mode::persistent, {{31, "auth", ""}});
+    std::string deep = root + "/deep";
+    stranger.create(deep);
+    while (deep.size() <= 4096) { // no request of colock can name it
+        deep += '/' + std::string(250, 'd');
+        stranger.create(deep);
+    }
+    const auto r = make({"--take-over"});
+    BOOST_TEST(r.status == 122, r.err);
+    BOOST_TEST(is_one_line(r.err), r.err);
+    BOOST_TEST(has(r.err, " and 1 more keep theirs"), r.err);
+    for (const auto* const closed : {"/a/mine", "/z/mine", "/deep/mine", "/.keep/mine"}) {
+        BOOST_TEST(refused([&] { stranger.create(root + closed); }) == no_auth, closed);
+    }
+    admin_session admin{servers};
+    admin.add_auth("digest", "admin:secret");
+    admin.remove(deep);
+    BOOST_TEST(has(make({"--take-over"}).err, root + "/own keeps its list"));
+}
+
 BOOST_AUTO_TEST_CASE(a_chroot_is_a_root)
 {
     const auto none = run_colock(servers + root, {"root", "--auth", auth("admin"), "/"});
