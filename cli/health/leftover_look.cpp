@@ -48,6 +48,7 @@ struct leftovers {
     std::size_t nodes = 0;
     std::size_t contenders = 0;
     std::size_t unread = 0;
+    bool may_not_read = false; // one of them
     bool all = true;
     bool missing = false;
 };
@@ -89,6 +90,8 @@ asio::awaitable<void> look_below(client& zk, std::string top, milliseconds oldes
         }
         if (ec) {
             l.unread += ec != zookeeper_errc::no_node;
+            l.may_not_read =
+                l.may_not_read || (ec != zookeeper_errc::no_node && ec != errc::invalid_path);
             continue;
         }
         judge(path, path.substr(path.rfind('/') + 1), found.stat, oldest, l);
@@ -171,9 +174,9 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
         found.add(severity::unknown, "leftover",
                   "looked at " + std::to_string(l.nodes - l.unread) + " nodes below " + path +
                       ", " +
-                      (l.all ? "others may not be read: use --auth"
-                             : "there are more: name a "
-                               "PATH further down"));
+                      (!l.all           ? "there are more: name a PATH further down"
+                       : l.may_not_read ? "others may not be read: use --auth"
+                                        : "no request can name the paths of others"));
     } else if (l.without_session.empty() && l.old.empty() && l.empty.empty()) {
         found.good("leftover", "nothing looks left over: " + std::to_string(l.nodes) + " nodes, " +
                                    std::to_string(l.contenders) + " of them contenders");

@@ -142,7 +142,7 @@ private:
 
     [[nodiscard]] finding unlisted() const
     {
-        if (!lock_.unlisted) {
+        if (!lock_.unlisted || lock_.unlisted == errc::invalid_path) {
             return {};
         }
         return make(cause::permission, lock_.unlisted_path,

@@ -146,21 +146,6 @@ asio::awaitable<void> look_at_all(client& zk, const std::vector<std::string>& pa
     into.facts.questions += asked;
 }
 
-// Others have written the path: it may be none.
-asio::awaitable<seen_lock> look_at_path_of_others(client& zk, std::string path)
-{
-    try {
-        co_return co_await look_at(zk, path);
-    } catch (const boost::system::system_error& e) {
-        if (e.code() != errc::invalid_path) {
-            throw;
-        }
-    }
-    seen_lock nothing;
-    nothing.path = path;
-    co_return nothing;
-}
-
 // Looks at the locks that those seen so far have to do with, and so on.
 asio::awaitable<void> follow(client& zk, diagnosis& all)
 {

@@ -116,6 +116,9 @@ std::optional<std::size_t> shards_in(std::string_view definition)
 asio::awaitable<bool> may_be_member(client& zk, std::string path)
 {
     const auto [ec, node] = co_await zk.async_get(path, no_throw);
+    if (ec == errc::invalid_path) {
+        co_return false; // others have made it, and no request can name it
+    }
     require_fact(ec);
     co_return !ec && colock::detail::is_of_session(node.stat.ephemeral_owner) &&
         !parse_owner(node.data).host;
@@ -214,6 +217,23 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         co_await look_at_list(zk, seen);
     }
     co_return seen;
+}
+
+asio::awaitable<seen_lock> look_at_path_of_others(client& zk, std::string path,
+                                                  std::size_t most_read)
+{
+    try {
+        co_return co_await look_at(zk, path, most_read);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() != errc::invalid_path) {
+            throw;
+        }
+    }
+    seen_lock nothing;
+    nothing.path = path;
+    nothing.unlisted = errc::invalid_path;
+    nothing.unlisted_path = path;
+    co_return nothing;
 }
 
 asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path, std::string node)

@@ -68,6 +68,11 @@ struct seen_lock {
 [[nodiscard]] boost::asio::awaitable<seen_lock> look_at(client& zk, std::string path,
                                                         std::size_t most_read = most_nodes_read);
 
+// The same of a path that others have written. It may be none that a request can name: then nothing exists there, and
+// `unlisted` is errc::invalid_path.
+[[nodiscard]] boost::asio::awaitable<seen_lock>
+look_at_path_of_others(client& zk, std::string path, std::size_t most_read = most_nodes_read);
+
 // Reads whole queues. Where several locks share the directory, `queue` is the one in which the node stands; `node` is a name or
 // a path, and may be empty.
 [[nodiscard]] boost::asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path,

@@ -56,7 +56,8 @@ public:
     walk(client& zk, const ls_options& o) : zk_{zk}, options_{o} {}
 
     std::vector<seen_lock> found;
-    std::vector<std::string> unlisted; // what an access control list hides
+    std::vector<std::string> unlisted; // what an access control list hides, or no request can name
+    bool may_not_read = false;         // one of them
 
     asio::awaitable<void> below(const seen_lock& parent, std::size_t levels)
     {
@@ -69,9 +70,11 @@ public:
             }
             const auto path = child_of(parent.path, name);
             constexpr std::size_t holders_only = 4;
-            auto seen = co_await look_at(zk_, path, options_.whole ? everything : holders_only);
+            auto seen = co_await look_at_path_of_others(zk_, path,
+                                                        options_.whole ? everything : holders_only);
             if (seen.unlisted) {
                 unlisted.push_back(path);
+                may_not_read = may_not_read || seen.unlisted != errc::invalid_path;
             }
             if (seen.is_gathering()) { // what is below it are its parts
                 found.push_back(std::move(seen));
@@ -159,7 +162,7 @@ constexpr std::array<metric_family, 8> ls_families{{
      "When the first holder joined the queue, by the clock of the servers."},
     {"colock_group_members", "gauge", "How many members the group or the shards have."},
     {"colock_group_shards", "gauge", "How many shards there are."},
-    {"colock_unlisted_nodes", "gauge", "Nodes whose children an access control list hides."},
+    {"colock_unlisted_nodes", "gauge", "Nodes that could not be listed."},
     {"colock_ls_timestamp_seconds", "gauge", "When colock ls has looked."},
 }};
 
@@ -277,10 +280,12 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         refuse(top, o.recursive);
     }
     if (!w.unlisted.empty() && !o.as_metrics) { // these count them
-        throw failure{refused, printable(w.unlisted.front()) +
+        throw failure{refused, printable(w.unlisted.front(), 256) +
                                    (w.unlisted.size() == 1 ? "" : " and others") +
-                                   " cannot be listed: this client lacks READ; use --auth with an "
-                                   "identity that may"};
+                                   " cannot be listed: " +
+                                   (w.may_not_read ? "this client lacks READ; use --auth with an "
+                                                     "identity that may"
+                                                   : "no request can name such a path")};
     }
     co_return success;
 }

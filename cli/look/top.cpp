@@ -79,7 +79,7 @@ public:
             auto names = top.child_names;
             std::ranges::sort(names);
             for (const auto& name : names) {
-                auto below = co_await look_at(zk_, child_of(path, name), nodes_read);
+                auto below = co_await look_at_path_of_others(zk_, child_of(path, name), nodes_read);
                 if (below.is_lock() || below.is_gathering() || below.may_be_free_lock()) {
                     add(std::move(below));
                 }

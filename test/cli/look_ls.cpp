@@ -101,6 +101,33 @@ BOOST_AUTO_TEST_CASE(all_the_way_down)
     BOOST_TEST(!has(r.out, "leases"));
 }
 
+// Servers take them, and no request of colock can name them.
+BOOST_AUTO_TEST_CASE(a_path_that_is_too_long_hides_no_lock)
+{
+    const holder_process holder{"mutex", {root + "/lock"}};
+    std::string deep = root + "/deep";
+    admin.create(deep);
+    while (deep.size() <= 4096) {
+        deep += '/' + std::string(250, 'd');
+        admin.create(deep);
+    }
+    const auto r = colock({"ls", "-r", root});
+    BOOST_TEST(r.status == 122, r.err);
+    BOOST_TEST(has(r.out, root + "/lock  mutex"), r.out);
+    BOOST_TEST((is_one_line(r.err) && !has(r.err, "READ")), r.err);
+    const auto json = colock({"ls", "-r", "--json", root});
+    BOOST_TEST(has(json.out, "\"unlisted\":[\"" + root + "/deep/"), json.out);
+    BOOST_TEST(has(json.out, "\"kind\":\"mutex\""), json.out);
+    const auto metrics = colock({"ls", "-r", "--prometheus", root});
+    BOOST_TEST(metrics.status == 0, metrics.err);
+    BOOST_TEST(has(metrics.out, "colock_unlisted_nodes 1\n"), metrics.out);
+    BOOST_TEST(has(metrics.out, "colock_lock_holders{path=\"" + root + "/lock\""), metrics.out);
+    const auto doctor = colock({"doctor", root});
+    BOOST_TEST(has(doctor.out, "no request can name"), doctor.out);
+    const auto top = colock({"top", deep.substr(0, deep.rfind('/'))});
+    BOOST_TEST(top.status == 1, top.err);
+}
+
 BOOST_AUTO_TEST_CASE(metrics_for_prometheus)
 {
     const auto none = colock({"ls", "--prometheus", root});
