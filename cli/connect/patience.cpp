@@ -6,13 +6,10 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <variant>
 
 namespace colock::cli {
-
-namespace {
 
 namespace asio = boost::asio;
 
@@ -31,8 +28,6 @@ asio::awaitable<void> until_lost(client& zk, std::chrono::milliseconds limit)
         }
     }
 }
-
-} // namespace
 
 asio::awaitable<int> while_connected(client& zk, const client_options& options,
                                      asio::awaitable<int> body)

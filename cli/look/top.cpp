@@ -5,6 +5,7 @@
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/path_argument.hpp"
+#include "connect/patience.hpp"
 #include "connect/run_client.hpp"
 #include "connect/until_signal.hpp"
 #include "look/hands.hpp"
@@ -247,16 +248,34 @@ asio::awaitable<void> keep_looking(table& t, std::chrono::milliseconds interval)
     }
 }
 
-// For machines, a line for each look.
-asio::awaitable<void> keep_printing(table& t, std::chrono::milliseconds interval)
+asio::awaitable<void> catch_up_with(client& zk, const top_options& o)
 {
-    for (;;) {
-        co_await look_or_say_why_not(t);
+    for (const auto& path : o.paths) {
+        co_await catch_up(zk, path);
+    }
+}
+
+// For machines, a line for each look, also for one that waits for a connection.
+asio::awaitable<void> keep_printing(client& zk, table& t, const top_options& o)
+{
+    const auto interval = o.interval;
+    for (bool caught_up = false;;) {
+        auto look = caught_up ? look_or_say_why_not(t) : catch_up_with(zk, o);
+        const auto first = co_await first_of(std::move(look), until_lost(zk, interval));
+        const bool is_done = first.index() == 0;
+        if (is_done && !std::exchange(caught_up, true)) {
+            continue;
+        }
+        if (!is_done) {
+            t.failed("there is no connection");
+        }
         std::cout << json::serialize(t.document()) << '\n' << std::flush;
         if (!std::cout) {
             throw failure{usage, "the standard output cannot be written"};
         }
-        co_await pause(interval);
+        if (is_done) {
+            co_await pause(interval);
+        }
     }
 }
 
@@ -309,13 +328,11 @@ asio::awaitable<void> obey_signals(const table& t, screen& s)
 
 asio::awaitable<int> watch(client& zk, const top_options& o)
 {
-    for (const auto& path : o.paths) {
-        co_await catch_up(zk, path);
-    }
     table t{zk, o};
     if (o.as_json) {
-        co_await keep_printing(t, o.interval);
+        co_await keep_printing(zk, t, o);
     }
+    co_await catch_up_with(zk, o);
     if (!has_screen()) {
         co_await t.look();
         std::cout << t.text() << std::flush;
@@ -358,7 +375,11 @@ void add_top(program& p)
         if (o->interval < std::chrono::milliseconds{10}) {
             throw failure{usage, "--interval is too short; 10ms is the shortest"};
         }
-        return run_client(to_client_options(o->servers), [o](client& zk) { return watch(zk, *o); });
+        const auto options = to_client_options(o->servers);
+        return run_client(options, [&](client& zk) {
+            const bool goes_on = o->as_json || has_screen();
+            return goes_on ? watch(zk, *o) : while_connected(zk, options, watch(zk, *o));
+        });
     };
 }
 

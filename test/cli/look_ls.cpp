@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
 
 BOOST_AUTO_TEST_CASE(servers_that_do_not_come_back_end_it)
 {
-    for (const auto* command : {"ls", "why"}) {
+    for (const auto* command : {"ls", "why", "top"}) {
         tcp_proxy proxy{look_server().connect_string()};
         const auto held = proxy.on_request({opcode::sync}, reaction::hold);
         colock_process p{proxy.connect_string(),

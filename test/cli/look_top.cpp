@@ -99,6 +99,28 @@ BOOST_AUTO_TEST_CASE(machines_get_an_object_for_each_look)
     BOOST_TEST(top.status() == 128 + SIGTERM);
 }
 
+BOOST_AUTO_TEST_CASE(machines_are_told_that_there_is_no_connection)
+{
+    tcp_proxy proxy{look_server().connect_string()};
+    const auto held = proxy.on_request({opcode::sync}, reaction::hold);
+    colock_process top{proxy.connect_string(),
+                       {"top", "--json", "--interval", "50ms", root},
+                       {"COLOCK_TICK=100ms", "COLOCK_AUTH="}};
+    BOOST_TEST(held.wait(long_enough));
+    proxy.refuse(true, refusal::close_at_once);
+    proxy.cut();
+    const auto last = [&] { // of whole lines
+        const auto text = top.out();
+        const auto lines = lines_of(text.substr(0, text.rfind('\n') + 1));
+        return lines.empty() ? "" : lines.back();
+    };
+    BOOST_TEST(wait_until([&] { return has(last(), "\"fault\":\"there is no"); }, long_enough));
+    proxy.refuse(false);
+    BOOST_TEST(wait_until([&] { return has(last(), "\"locks\":["); }, long_enough), last());
+    top.process().send_signal(SIGTERM);
+    BOOST_TEST(top.status() == 128 + SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(signals_give_the_terminal_back)
 {
     const auto path = fresh_path();
