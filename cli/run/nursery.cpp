@@ -113,6 +113,7 @@ public:
             ::signalfd_siginfo ignored;
             while (::read(children_, &ignored, sizeof ignored) > 0) {
             }
+            close_sockets_without_guardian();
             request r{};
             while (supervisor_there) {
                 const auto what = hear(supervisor_, r);
@@ -146,9 +147,14 @@ private:
 
     void raise(const request& r)
     {
-        if (::fork() !=
-            0) { // without a guardian, the supervisor hears that its socket has no other end
+        const auto child = ::fork();
+        if (child < 0) { // else the supervisor would take the guardian for one that was killed
+            send_or_drop(r.socket, {message_kind::cannot_start, errno});
+            without_guardian_.push_back(r.socket);
+        } else if (child > 0) {
             ::close(r.socket);
+        }
+        if (child != 0) {
             ::close(r.bound);
             return;
         }
@@ -169,6 +175,15 @@ private:
                     {std::move(command), task_.terms, bound, task_.signals, tty, task_.shown});
     }
 
+    // Once the supervisor has heard it. A socket that were closed before would take no start, as that of one that was killed.
+    void close_sockets_without_guardian()
+    {
+        std::erase_if(without_guardian_, [](int socket) {
+            ::pollfd end{socket, 0, 0};
+            return ::poll(&end, 1, 0) > 0 && ::close(socket) == 0;
+        });
+    }
+
     bool has_children()
     {
         int status = 0;
@@ -184,6 +199,7 @@ private:
     const int consent_;
     const nursery_task& task_;
     int children_ = -1;
+    std::vector<int> without_guardian_;
     bool in_order_ = true;
 };
 

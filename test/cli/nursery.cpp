@@ -8,22 +8,28 @@
 #include "run/process_tree.hpp"
 #include "run/shared_bound.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <exception>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 using namespace colock::cli;
 using colock::test::wait_until;
@@ -32,6 +38,8 @@ using namespace std::chrono_literals;
 namespace {
 
 std::size_t polls = 0;
+bool has_no_guardians = false; // the machine has processes for a nursery, and no more
+const pid_t test = ::getpid();
 
 struct nursery_scene {
     explicit nursery_scene(const std::string& line)
@@ -72,6 +80,16 @@ extern "C" int poll(::pollfd* of, ::nfds_t number, int limit)
     return ::ppoll(of, number, limit < 0 ? nullptr : &time, nullptr);
 }
 
+extern "C" pid_t fork() noexcept
+{
+    if (has_no_guardians && ::getpid() != test) {
+        errno = EAGAIN;
+        return -1;
+    }
+    static const auto real = reinterpret_cast<pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
+    return real();
+}
+
 BOOST_AUTO_TEST_SUITE(nursery_)
 
 BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
@@ -102,6 +120,26 @@ BOOST_AUTO_TEST_CASE(a_burst_is_asked_for_again_until_there_is_room)
         return std::ranges::all_of(s.bounds, [](auto& each) { return each.guardian() != 0; });
     };
     BOOST_TEST(wait_until(all_are_there, 60s));
+}
+
+// Not that somebody has killed it.
+BOOST_AUTO_TEST_CASE(a_guardian_that_cannot_be_forked_says_why)
+{
+    has_no_guardians = true;
+    nursery_scene s{"exit"};
+    has_no_guardians = false;
+    s.make(1);
+    boost::asio::io_context io;
+    std::optional<message> said;
+    boost::asio::co_spawn(io, s.guardians.front()->next(), [&](std::exception_ptr e, auto heard) {
+        BOOST_TEST(!e);
+        said = std::move(heard);
+    });
+    io.run();
+    BOOST_REQUIRE(said.has_value());
+    BOOST_TEST((said->kind == message_kind::cannot_start));
+    BOOST_TEST(said->value == EAGAIN);
+    BOOST_TEST(s.guardians.front()->tell({message_kind::start})); // as if it came before
 }
 
 BOOST_AUTO_TEST_SUITE_END()
