@@ -204,23 +204,20 @@ private:
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
             }
-            if (result.start_error && !result.loss) {
-                throw failure{not_executable,
-                              "\"" + what_.words.front() +
-                                  "\" cannot be started: " + std::strerror(result.start_error)};
-            }
             if (!result.loss && result.switched_off && !asked_to_end_) {
                 wait_again();
                 continue;
             }
             if (!result.loss && shall_restart(result) && may_retry()) {
                 const auto time = pauses.next(steady::now() - granted);
-                const auto how = outcome_of_command(result.wait_status).status;
                 wait_again();
-                say_.note("retry", "the command has ended with status " + std::to_string(how) +
-                                       "; it stands again in " + shown(time) + retry_number());
+                say_.note("retry", how_ended(result) + "; it stands again in " + shown(time) +
+                                       retry_number());
                 co_await pause(time);
                 continue;
+            }
+            if (result.start_error && !result.loss) {
+                throw failure{not_executable, how_ended(result)};
             }
             if (!result.loss) {
                 co_return result.held_too_long
@@ -271,11 +268,24 @@ private:
         leave_.expires_at(steady::time_point::max());
     }
 
+    [[nodiscard]] std::string how_ended(const run_result& result) const
+    {
+        return result.start_error
+                   ? "\"" + what_.words.front() +
+                         "\" cannot be started: " + std::strerror(result.start_error)
+                   : "the command has ended with status " +
+                         std::to_string(outcome_of_command(result.wait_status).status);
+    }
+
+    // A command that has run before, and cannot be started now, has failed: a deployment may be replacing its file.
     [[nodiscard]] bool shall_restart(const run_result& result) const
     {
-        const bool is_wanted =
-            what_.candidate.again == restart::always ||
-            (what_.candidate.again == restart::on_failure && result.wait_status != 0);
+        if (result.start_error && !has_run_) {
+            return false;
+        }
+        const bool is_wanted = what_.candidate.again == restart::always ||
+                               (what_.candidate.again == restart::on_failure &&
+                                (result.wait_status != 0 || result.start_error));
         return is_wanted && !asked_to_end_ && !job_.ended_by_terminal(result.wait_status);
     }
 
@@ -508,6 +518,7 @@ private:
                                          result.wait_status == 0);
         }
         if (result.started && !result.start_error && !result.guardian_lost) {
+            has_run_ = true;
             say_.exited(outcome_of_command(result.wait_status).status,
                         !result.loss && !result.held_too_long && !result.switched_off);
         }
@@ -595,6 +606,7 @@ private:
     events say_;
     lock_wait wait_{zk_, what_, outer_, record_, say_};
     bool asked_to_end_ = false; // by a signal
+    bool has_run_ = false;      // the command, once
 };
 
 } // namespace

@@ -84,6 +84,24 @@ BOOST_AUTO_TEST_CASE(a_command_that_fails_is_started_again_and_one_that_is_done_
     BOOST_TEST(queue() == 0u);
 }
 
+// As a deployment replaces it.
+BOOST_AUTO_TEST_CASE(a_file_that_is_away_for_a_moment_ends_no_candidate)
+{
+    const auto program = files.path() + "/program";
+    const auto make = [&](const std::string& text) {
+        std::ofstream{program + ".new"} << "#!/bin/sh\n" << text << '\n';
+        std::filesystem::permissions(program + ".new", std::filesystem::perms::owner_all);
+        std::filesystem::rename(program + ".new", program);
+    };
+    make("rm \"$0\"; exit 1");
+    colock_process p{servers, elect({"--restart", "on-failure"}, {program})};
+    const auto is_away = [&] { return has(p.err(), "cannot be started: No such file"); };
+    BOOST_TEST(wait_until(is_away, patience), p.err());
+    make("exit 0");
+    BOOST_TEST(p.status() == 0, p.err());
+    BOOST_TEST(run_colock(servers, elect({"--restart", "always"}, {"/none"})).status == 127);
+}
+
 BOOST_AUTO_TEST_CASE(retry_limits_restarts_and_the_status_is_the_last_one)
 {
     const auto r =
