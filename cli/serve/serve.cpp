@@ -106,6 +106,9 @@ asio::awaitable<int> serve(const serve_options& o)
                      "has no replicas, and lets everybody in\n";
     }
     std::cout << testing::text_of(door->address()) << std::endl;
+    if (!std::cout) {
+        throw failure{usage, "the standard output cannot be written"};
+    }
     asio::steady_timer never{executor, asio::steady_timer::time_point::max()};
     co_await never.async_wait(asio::use_awaitable);
     co_return success;

@@ -273,9 +273,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_an_error)
     admin.create_path(path);
     admin.create(path + "/_c_00000000-0000-0000-0000-000000000000-lock-", "",
                  admin_session::mode::persistent_sequential);
-    for (const auto& command : std::vector<std::string>{
-             "ls " + path, "ls --json " + path, "ls --json /none", "why " + path,
-             "why --json " + path, "doctor", "doctor --json", "top /", "bench --seconds 1"}) {
+    for (const auto& command :
+         std::vector<std::string>{"ls " + path, "ls --json " + path, "ls --json /none",
+                                  "why " + path, "why --json " + path, "doctor", "doctor --json",
+                                  "top /", "bench --seconds 1", "serve --port 0"}) {
         subprocess p{
             {"/bin/sh", "-c", "exec \"$0\" " + command + " >/dev/full", COLOCK_PROGRAM},
             {.environment = {"COLOCK_SERVERS=" + servers}, .output_file = files.path() + "/said"}};
