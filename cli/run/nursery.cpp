@@ -1,6 +1,7 @@
 #include "run/nursery.hpp"
 
 #include "program/failure.hpp"
+#include "program/open_files.hpp"
 #include "run/guardian_link.hpp"
 #include "run/guardian_messages.hpp"
 #include "run/process_tree.hpp"
@@ -14,7 +15,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -203,17 +203,6 @@ private:
     bool in_order_ = true;
 };
 
-// Each shard takes three files of this process, and one more until the nursery has it. Its command keeps the limit that the
-// nursery has inherited.
-void raise_limit_of_files() noexcept
-{
-    ::rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        ::setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 } // namespace
 
 std::vector<std::string> words_for(std::uint32_t shard, std::vector<std::string> words)
@@ -309,6 +298,8 @@ nursery::nursery(const nursery_task& task) : patience_{task.terms.grace + std::c
     process_ = made.process;
     socket_ = made.socket;
     consent_ = made.consent;
+    // Each shard takes three files of this process, and one more until the nursery has it. Its command keeps the limit that the
+    // nursery has inherited.
     raise_limit_of_files();
 }
 

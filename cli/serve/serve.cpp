@@ -2,6 +2,7 @@
 #include "connect/duration.hpp"
 #include "connect/until_signal.hpp"
 #include "program/failure.hpp"
+#include "program/open_files.hpp"
 #include "program/program.hpp"
 #include "serve/door.hpp"
 #include "serve/tls.hpp"
@@ -88,6 +89,7 @@ testing::make_wrapping wrapping_of(const serve_options& o)
 
 asio::awaitable<int> serve(const serve_options& o)
 {
+    raise_limit_of_files(); // each connection takes one
     auto settings = testing::fresh_settings();
     set_sessions(settings, o.sessions);
     settings.knows_certificates = o.tls.has_value();
@@ -142,7 +144,7 @@ void add_serve(program& p)
                        "address."},
                       {"colock serve --tls /tmp/tls",
                        "Serve TLS, with certificates that are made there at first."}},
-         .statuses = {{"120", {}}, {"121", {}}, {"122", {}}}});
+         .statuses = {{"0", {}}, {"128+N", "Signal N ended it, such as 143 after SIGTERM."}}});
     const auto o = std::make_shared<serve_options>();
     c.options->add_option("--port", o->port, "where to listen; 0: at a free port")
         ->type_name("PORT")

@@ -1,6 +1,7 @@
 // `colock serve`, the program, and colock through it: ZooKeeper's C client, with nothing in between.
 #include <colock/client.hpp>
 #include <colock/mutex.hpp>
+#include <support/blocking_socket.hpp>
 #include <support/run.hpp>
 #include <support/sanitizers.hpp>
 #include <support/wait_until.hpp>
@@ -17,7 +18,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -58,6 +61,31 @@ BOOST_AUTO_TEST_CASE(it_serves_at_once_and_is_small)
         BOOST_TEST(ms <= 50);
         BOOST_TEST(resident <= 20 * 1024);
     }
+}
+
+BOOST_AUTO_TEST_CASE(its_status_is_that_of_a_signal)
+{
+    colock_process p{"", {"serve", "--port", "0", "--quiet"}};
+    BOOST_REQUIRE(wait_until([&] { return !p.out().empty(); }, long_enough));
+    p.process().send_signal(SIGTERM);
+    BOOST_TEST(p.status() == 128 + SIGTERM);
+    const auto help = run_colock("", {"serve", "--help"}).out;
+    BOOST_TEST(has(help, "128+N"), help);
+    BOOST_TEST(!has(help, "Done."), help);
+}
+
+BOOST_AUTO_TEST_CASE(the_limit_of_open_files_is_none_of_connections)
+{
+    colock_process p{
+        "", {"-c", "ulimit -Sn 64; exec " COLOCK_PROGRAM " serve --port 0 --quiet"}, {}, "/bin/sh"};
+    BOOST_REQUIRE(wait_until([&] { return has(p.out(), "\n"); }, long_enough));
+    const auto address = parse_hosts(lines_of(p.out()).front()).front();
+    std::list<blocking_socket> all;
+    while (all.size() != 100) {
+        all.emplace_back(address, after(long_enough));
+    }
+    all.back().send("ruok", after(long_enough));
+    BOOST_TEST(all.back().receive(4, after(long_enough)) == "imok");
 }
 
 BOOST_AUTO_TEST_CASE(a_mutex_is_handed_over)
