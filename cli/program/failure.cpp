@@ -150,9 +150,11 @@ std::string with_short_words(std::string_view text)
 failure failure_of(const error_code& ec, std::string_view detail)
 {
     const auto [status, what_to_do] = advice_for(ec);
-    constexpr std::size_t longest = 16'384;
-    auto line = in_own_words(
-        with_short_words(printable(detail.empty() ? ec.message() : std::string{detail}, longest)));
+    auto text = with_short_words(detail.empty() ? ec.message() : detail);
+    if (detail.size() >= longest_line) { // the library has cut off what stands behind a path
+        text += ": " + ec.message();
+    }
+    auto line = in_own_words(printable(text, longest_line));
     if (!what_to_do.empty()) {
         line += "; ";
         line += what_to_do;
