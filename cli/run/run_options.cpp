@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <iterator>
 
@@ -25,6 +26,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds margin_behind_grace = 500ms;
 
 constexpr int most_paths = 64; // of one command
+// Of all paths: they are one variable of the command, and a message to the guardian has room for little more.
+constexpr std::size_t most_bytes_of_paths = std::size_t{32} * 1024;
 
 // The library counts milliseconds in 31 bits here.
 constexpr std::chrono::milliseconds longest_connect_timeout = std::chrono::days{24};
@@ -204,6 +207,10 @@ supervision supervision_of(const run_options& o, const std::string& name, lock_k
             throw failure{usage, "the path " + printable(*at) +
                                      " is given twice; the command would wait for itself"};
         }
+    }
+    if (o.paths.size() > 1 && joined(o.paths, "\t").size() > most_bytes_of_paths) {
+        throw failure{usage, "the paths are too long together; give fewer or shorter ones: 32 KiB "
+                             "at most, as the command finds them in its environment"};
     }
     supervision s{basis_of(o, name, p)};
     if (o.timeout && *o.timeout > 0ms && !o.servers.connect_timeout) {

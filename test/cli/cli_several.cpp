@@ -69,6 +69,24 @@ BOOST_AUTO_TEST_CASE(the_command_holds_all_of_them_and_finds_them_in_its_environ
     BOOST_TEST(tokens.size() == 65u);
 }
 
+BOOST_AUTO_TEST_CASE(paths_that_no_command_could_find_are_refused_before_they_are_locked)
+{
+    std::vector<std::string> arguments{"run"};
+    for (int i = 0; i != 8; ++i) {
+        arguments.push_back(path + std::to_string(i) + std::string(4'000 - path.size(), 'x'));
+    }
+    auto too_long = arguments;
+    too_long.push_back(path + std::string(1'000, 'x'));
+    for (auto* const each : {&arguments, &too_long}) {
+        each->insert(each->end(), {"--", "true"});
+    }
+    const auto most = run_colock(servers, arguments);
+    BOOST_TEST(most.status == 0, most.err);
+    const auto more = run_colock("127.0.0.1:1", too_long); // where nobody is asked
+    BOOST_TEST(more.status == 125);
+    BOOST_TEST(has(more.err, "too long together"), more.err);
+}
+
 BOOST_AUTO_TEST_CASE(one_of_them_alone_is_not_granted)
 {
     colock_process holder{servers,
