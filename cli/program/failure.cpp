@@ -90,6 +90,7 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"the diagnostics of the operation say which", "see --help"},
     {"; the diagnostics of the operation say why, of the last server", ""},
     {"the single_node_mutex", "the lock of a single node"},
+    {"close_timeout is ", "--release-timeout is "},
     {"connect_timeout is ", "--connect-timeout is "},
     {"session_timeout", "--session-timeout"},
     {"safety_margin", "--safety-margin"},

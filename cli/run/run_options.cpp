@@ -30,7 +30,7 @@ constexpr int most_paths = 64; // of one command
 constexpr std::size_t most_bytes_of_paths = std::size_t{32} * 1024;
 
 // The library counts milliseconds in 31 bits here.
-constexpr std::chrono::milliseconds longest_connect_timeout = std::chrono::days{24};
+constexpr std::chrono::milliseconds longest_time = std::chrono::days{24};
 
 std::string without_control_characters(std::string text)
 {
@@ -106,7 +106,7 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
                   "so often, connect again when no server could be reached, and wait for the lock "
                   "and start the command again when the lock was lost")
         ->type_name("TIMES")
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Range(0, 1'000'000'000))
         ->default_str("0");
     to.add_option("--name", o.name, "what others see in place of the command's name")
         ->type_name("TEXT");
@@ -174,6 +174,10 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
                                  "has the lock; the margin has to be at least " +
                                  shown(o.grace + ending_terms::for_sigkill)};
     }
+    if (margin > longest_time) {
+        throw failure{usage, "--safety-margin, or --grace and half a second, is " + shown(margin) +
+                                 ", which is too long; no session lasts for it"};
+    }
     if (o.release_timeout == 0ms) {
         throw failure{usage, "--release-timeout is 0, which is too short to release anything"};
     }
@@ -215,7 +219,7 @@ supervision supervision_of(const run_options& o, const std::string& name, lock_k
     supervision s{basis_of(o, name, p)};
     if (o.timeout && *o.timeout > 0ms && !o.servers.connect_timeout) {
         s.servers.connect_timeout =
-            std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_connect_timeout);
+            std::clamp<std::chrono::milliseconds>(*o.timeout, 2s, longest_time);
     }
     s.lock = {o.paths.front(),
               kind,

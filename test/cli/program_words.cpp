@@ -200,6 +200,19 @@ BOOST_AUTO_TEST_CASE(a_session_that_is_too_short_says_which_one_would_do)
     BOOST_TEST(has(weeks.err, "298 hours"), weeks.err);
 }
 
+BOOST_AUTO_TEST_CASE(a_number_that_makes_no_sense_is_refused_in_own_words)
+{
+    for (const auto& [option, value] :
+         {std::pair{"--retry", "-1"}, std::pair{"--release-timeout", "30d"},
+          std::pair{"--grace", "30d"}}) {
+        const auto r = run({option, value}, {"true"});
+        BOOST_TEST(r.status == 125);
+        BOOST_TEST((is_one_line(r.err) && r.err.size() < 200), r.err);
+        BOOST_TEST(has(r.err, option), r.err);
+        BOOST_TEST((!has(r.err, "close_timeout") && !has(r.err, "body_grace")), r.err);
+    }
+}
+
 #ifdef COLOCK_TEST_TLS
 BOOST_AUTO_TEST_CASE(an_encrypted_key_names_its_variable)
 {
