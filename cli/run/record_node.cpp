@@ -146,17 +146,23 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
     co_return lost{};
 }
 
-asio::awaitable<void> record_node::end(const holding& held, bool success)
+asio::awaitable<bool> record_node::end(const holding& held, bool success)
 {
     written_.ended = success ? run_record::result::success : run_record::result::failure;
     written_.failed += success ? 0 : 1;
-    while (has_end_ && !held.loss_reason()) {
+    while (has_end_) {
+        if (held.loss_reason()) {
+            co_return false;
+        }
         const auto last = co_await read();
-        if (!last.record || last.record->by != written_.by ||
-            last.record->ended == written_.ended || co_await write(held, last, text_of(written_))) {
-            co_return;
+        if (!last.record || last.record->by != written_.by) {
+            co_return false;
+        }
+        if (last.record->ended == written_.ended || co_await write(held, last, text_of(written_))) {
+            break;
         }
     }
+    co_return true;
 }
 
 } // namespace colock::cli

@@ -37,8 +37,8 @@ public:
 
     // A holder that is deposed writes nothing. Throws failure. With servers that are silent it takes as long as they are.
     boost::asio::awaitable<verdict> begin(const holding& held, const job_terms& terms);
-    // Of what begin() has written. Does nothing when the lock is lost: then the run has no end.
-    boost::asio::awaitable<void> end(const holding& held, bool success);
+    // Of what begin() has written. False when the run has no end, because the lock is lost, or the node is gone or another's.
+    boost::asio::awaitable<bool> end(const holding& held, bool success);
 
     // The place in the queue is lost, so long after it was taken; the run counts from there on all the same.
     void lost_place(std::chrono::nanoseconds waited) noexcept { waited_before_ += waited; }

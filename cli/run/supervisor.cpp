@@ -445,8 +445,11 @@ private:
         std::string why = "no server has answered";
         try {
             const auto done = co_await first_of(record_.end(held, is_success), until_leaving());
-            if (done.index() == 0) {
-                co_return;
+            if (const auto* const is_written = std::get_if<bool>(&done)) {
+                if (*is_written) {
+                    co_return;
+                }
+                why = held.loss_reason() ? "the lock was lost" : "the record is gone";
             }
         } catch (const failure& f) {
             why = f.what();

@@ -309,6 +309,17 @@ BOOST_AUTO_TEST_CASE(a_record_that_is_spoilt_meanwhile_changes_no_status)
     BOOST_TEST(j.queue() == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_record_that_has_gone_meanwhile_is_told)
+{
+    job j;
+    colock_process first{j.servers, j.with({"--once-per", long_period}, j.holding())};
+    BOOST_REQUIRE(j.runs());
+    admin_session{j.servers}.remove(j.path + ".runs");
+    j.enough();
+    BOOST_TEST(first.status() == 0);
+    BOOST_TEST(has(first.err(), "not written down: the record is gone"), first.err());
+}
+
 BOOST_AUTO_TEST_CASE(a_hostile_record_holds_back_only_those_who_do_not_wait)
 {
     job j;
