@@ -85,6 +85,7 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"replace the list by client::async_set_acl", "replace the list (`colock root --take-over`)"},
     {"client_options::acl", "--acl"},
     {"client_options::max_request_size", "what the servers take by default"},
+    {"set shards_options::redefine", "give --redefine"},
     {"and the context has none", "and there is none; give --tls-cert and --tls-key"},
     {"await async_connect() first", "that is a fault of colock"},
     {"the diagnostics of the operation say which", "see --help"},

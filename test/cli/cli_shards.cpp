@@ -461,6 +461,8 @@ BOOST_AUTO_TEST_CASE(hostile_names_and_senseless_options)
         const auto r = run(options, {"true"});
         BOOST_TEST((r.status == 125 && is_one_line(r.err)), r.err);
     }
+    const auto others = run({"--shards", "2"}, {"true"});
+    BOOST_TEST((others.status != 0 && has(others.err, "or give --redefine")), others.err);
     const auto no_name = run({"--shards", "2", "--member", "a/b"}, {"true"});
     BOOST_TEST((no_name.status == 125 && !has(no_name.err, "--session-timeout")), no_name.err);
     path += "-2"; // where a shard is to be had
