@@ -175,6 +175,7 @@ private:
             co_return no_lock();
         }
         restart_pauses pauses;
+        bool has_run = false; // the command, once
         // Of the wait, which a switch that is turned does not begin anew.
         std::optional<steady::time_point> begin;
         for (;;) {
@@ -200,6 +201,7 @@ private:
             const auto granted = steady::now();
             const auto result =
                 got->error ? lost_at_once(got->error) : co_await run_under(got->held);
+            has_run = has_run || (result.started && !result.start_error);
             if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
@@ -208,7 +210,7 @@ private:
                 wait_again();
                 continue;
             }
-            if (!result.loss && shall_restart(result) && may_retry()) {
+            if (!result.loss && shall_restart(result, has_run) && may_retry()) {
                 const auto time = pauses.next(steady::now() - granted);
                 wait_again();
                 say_.note("retry", how_ended(result) + "; it stands again in " + shown(time) +
@@ -278,9 +280,9 @@ private:
     }
 
     // A command that has run before, and cannot be started now, has failed: a deployment may be replacing its file.
-    [[nodiscard]] bool shall_restart(const run_result& result) const
+    [[nodiscard]] bool shall_restart(const run_result& result, bool has_run) const
     {
-        if (result.start_error && !has_run_) {
+        if (result.start_error && !has_run) {
             return false;
         }
         const bool is_wanted = what_.candidate.again == restart::always ||
@@ -521,7 +523,6 @@ private:
                                          result.wait_status == 0);
         }
         if (result.started && !result.start_error && !result.guardian_lost) {
-            has_run_ = true;
             say_.exited(outcome_of_command(result.wait_status).status,
                         !result.loss && !result.held_too_long && !result.switched_off);
         }
@@ -609,7 +610,6 @@ private:
     events say_;
     lock_wait wait_{zk_, what_, outer_, record_, say_};
     bool asked_to_end_ = false; // by a signal
-    bool has_run_ = false;      // the command, once
 };
 
 } // namespace
