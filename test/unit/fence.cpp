@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -81,6 +82,27 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_error_of_a_lost_lock)
     BOOST_TEST((error_code{errc::fenced} == colock::condition::lock_lost));
     BOOST_CHECK_EXCEPTION(colock::fenced(guard{}, [](const std::string&) { return true; }),
                           boost::system::system_error, has_code(errc::not_held));
+}
+
+// -1 is what drivers tell who do not know it, or whose statement has failed; some count without a sign.
+BOOST_AUTO_TEST_CASE(an_unknown_number_of_rows_is_a_refusal)
+{
+    const guard held{{7, 2}};
+    const auto write = [&](auto rows) {
+        colock::fenced(held, [rows](const std::string&) { return rows; });
+    };
+    write(2L);
+    write(std::uint64_t{2});
+    BOOST_CHECK_EXCEPTION(write(0), boost::system::system_error, has_code(errc::fenced));
+    BOOST_CHECK_EXCEPTION(write(-1L), boost::system::system_error, has_code(errc::fenced));
+    BOOST_CHECK_EXCEPTION(write(~std::uint64_t{}), boost::system::system_error,
+                          has_code(errc::fenced));
+    asio::io_context io;
+    auto later = asio::co_spawn(
+        io, colock::fenced(held, [](std::string) -> asio::awaitable<long> { co_return -1; }),
+        asio::use_future);
+    io.run();
+    BOOST_CHECK_EXCEPTION(later.get(), boost::system::system_error, has_code(errc::fenced));
 }
 
 BOOST_AUTO_TEST_CASE(an_asynchronous_store_is_awaited)

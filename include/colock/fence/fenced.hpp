@@ -49,6 +49,19 @@ namespace fence {
 
 namespace detail {
 
+template <class Written>
+bool is_accepted(const Written& written)
+{
+    static_assert(
+        !std::is_pointer_v<std::decay_t<Written>>,
+        "return a bool, or how many rows were written as a number; libpq tells it as text");
+    if constexpr (std::is_integral_v<Written> && !std::is_same_v<Written, bool>) {
+        return written > 0 && written != static_cast<Written>(-1); // drivers' word for "unknown"
+    } else {
+        return static_cast<bool>(written);
+    }
+}
+
 inline void require_accepted(bool accepted, const std::string& token)
 {
     if (!accepted) {
@@ -77,15 +90,15 @@ template <class Result, class Write>
 boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(std::string token,
                                                                                 Write write)
 {
-    const bool accepted = static_cast<bool>(co_await write(std::as_const(token)));
+    const bool accepted = is_accepted(co_await write(std::as_const(token)));
     require_accepted(accepted, token);
 }
 
 } // namespace detail
 
 /// Calls `write` with the token of a held lock as text, 32 hexadecimal digits. `write` gives it to the store, and returns
-/// whether the store has accepted it: a `bool`, or how many rows were written. Throws `boost::system::system_error` with
-/// `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
+/// whether the store has accepted it: a `bool`, or how many rows were written, of which drivers say -1 when they do not know.
+/// Throws `boost::system::system_error` with `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
 ///
 /// ```cpp
 /// colock::fenced(held, [&](const std::string& token) {
@@ -108,7 +121,7 @@ auto fenced(const Held& held, Write&& write)
         return detail::write_fenced_later<result>(std::move(token),
                                                   std::decay_t<Write>{std::forward<Write>(write)});
     } else {
-        detail::require_accepted(static_cast<bool>(write(std::as_const(token))), token);
+        detail::require_accepted(detail::is_accepted(write(std::as_const(token))), token);
     }
 }
 
