@@ -4,6 +4,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
@@ -260,6 +261,9 @@ void add_doctor(program& p)
         check(*o);
         o->typed = typed_options(options_here);
         const auto options = to_client_options(o->servers);
+        if (endpoints_of(options.hosts).empty()) {
+            throw failure{usage, "--servers names no server; write \"host:port,host:port/chroot\""};
+        }
         return run_until_signal([&] { return examine_servers(options, *o); });
     };
 }

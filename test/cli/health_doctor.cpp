@@ -135,6 +135,12 @@ BOOST_AUTO_TEST_CASE(each_server_that_is_away_is_named_with_the_reason)
     BOOST_TEST(has(l.about("server"), "ok: " + server().connect_string()));
     BOOST_TEST(has(l.about("connection"), "ok: "));
 
+    for (const auto* const empty : {"/chroot", ",", " "}) {
+        const auto r = run_colock(empty, {"doctor"});
+        BOOST_TEST(r.status == 125);
+        BOOST_TEST(has(r.err, " names no server"), r.err);
+    }
+
     const auto lost = look(server().connect_string() + "/no/chroot");
     BOOST_TEST(lost.status == 1);
     BOOST_TEST(has(lost.about("connection"), "error: "), lost.about("connection"));
