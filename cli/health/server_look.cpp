@@ -266,7 +266,7 @@ void judge_roles(const std::vector<server_facts>& servers, findings& found)
         found.add(severity::warning, "leader",
                   "one server alone: there are no locks while it is down; three servers outlast "
                   "the loss of one");
-    } else if (silent > 0 && leaders == 0) {
+    } else if (silent > 0 && (leaders == 0 || voters <= 2)) {
         found.add(severity::unknown, "leader",
                   "a server does not say whether it leads; allow `srvr` in "
                   "4lw.commands.whitelist");
@@ -274,6 +274,10 @@ void judge_roles(const std::vector<server_facts>& servers, findings& found)
         found.add(severity::warning, "leader",
                   "none of these servers leads; name all servers in --servers, so that clients "
                   "find those that are up");
+    } else if (voters == 1) {
+        found.add(severity::warning, "leader",
+                  leader + " leads, and none of its followers is among these servers; name all "
+                           "servers in --servers, so that clients find those that are up");
     } else if (voters == 2) {
         found.add(severity::warning, "leader",
                   leader + " leads one follower: no more may fail; name all servers in --servers, "

@@ -153,6 +153,7 @@ BOOST_AUTO_TEST_CASE(three_servers_have_roles)
     const auto l = look(three.connect_string());
     BOOST_TEST(l.status == 0);
     BOOST_TEST(has(l.about("leader"), "ok: " + leader + " leads 2 followers"), l.about("leader"));
+    BOOST_TEST(has(look(leader).about("leader"), "warning: " + leader + " leads, and none"));
     const auto follower = three[three.followers().front()].connect_string();
     BOOST_TEST(has(look(follower).about("leader"), "warning: none of these servers leads"));
     const auto mixed = look(follower + ',' + server().connect_string());
