@@ -159,10 +159,11 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                   }));
     }
     if (!l.empty.empty()) {
-        found.add(severity::warning, "leftover",
-                  "empty now, and older than " + shown(old) + ": " + l.empty.text() +
-                      "; unless they are in use they are directories of locks that are no "
-                      "containers, which no server removes: remove them",
+        // Which of these are containers servers do not tell.
+        found.add(severity::unknown, "leftover",
+                  "empty now, and made more than " + shown(old) + " ago: " + l.empty.text() +
+                      "; containers go by themselves some minutes after their last use; what "
+                      "stays longer without use is none: remove it",
                   commands_for(l.empty, [&](const std::string& node) {
                       const auto word = shell_word(node);
                       return word.empty() || found.plain_servers.empty()
