@@ -278,7 +278,10 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_said_in_one_line)
     check({"p"}, 125, "is no path");
     const holder_process held{"mutex", {"/p/m"}, 60s, "-", server.connect_string()};
     check({"--at", "1999-01-01T00:00:00Z", "/p/m"}, 1, "nothing of 1999-01-01T00:00:00.000Z");
-    check({"--at", "yesterday", "/p/m"}, 125, "is no time");
+    for (const auto* const none :
+         {"yesterday", "2026-02-31T00:00:00Z", "9999-01-01T00:00:00Z", "9000000000000001"}) {
+        check({"--at", none, "/p/m"}, 125, "is no time");
+    }
     check({"--token", "12", "/p/m"}, 125, "is no fencing token");
     check({"--token", "00000000deadbeef", "/p/m"}, 1, "had this token");
 }
