@@ -26,6 +26,7 @@ public:
         }
         czxid_ = holder.czxid;
         number_ = holder.number;
+        seen_ = now;
         while (!changes_.empty() && is_old(changes_.front(), now)) {
             changes_.pop_front();
         }
@@ -49,6 +50,12 @@ public:
         return text;
     }
 
+    // Whether nobody was seen within the last minute.
+    [[nodiscard]] bool is_idle(std::chrono::steady_clock::time_point now) const
+    {
+        return now - seen_ > window;
+    }
+
 private:
     static constexpr auto window = std::chrono::minutes{1};
     struct change {
@@ -61,6 +68,7 @@ private:
     }
 
     std::chrono::steady_clock::time_point began_{};
+    std::chrono::steady_clock::time_point seen_{};
     std::int64_t czxid_ = 0;
     std::int64_t number_ = 0;
     std::deque<change> changes_;

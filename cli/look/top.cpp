@@ -95,6 +95,10 @@ public:
                 hands_[lock.path].seen(holders.front(), looked_);
             }
         }
+        std::erase_if(hands_, [&](const auto& each) { // of locks that have gone
+            return each.second.is_idle(looked_) &&
+                   std::ranges::find(locks_, each.first, &seen_lock::path) == locks_.end();
+        });
         fault_.clear();
     }
 

@@ -151,6 +151,8 @@ BOOST_AUTO_TEST_CASE(changes_of_the_last_minute)
     // Nobody holds it any more, so nothing is seen.
     BOOST_TEST(h.a_minute(began + 95s) == "3.0");
     BOOST_TEST(h.a_minute(began + 10min) == "0.0");
+    BOOST_TEST(!h.is_idle(began + 95s));
+    BOOST_TEST(h.is_idle(began + 10min));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_of_sessions_that_a_server_tells)
