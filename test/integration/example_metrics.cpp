@@ -1,5 +1,6 @@
 // Prometheus' view of the example: a scrape has the metrics, the dashboard asks for no others, and each expression has a value.
 #include <support/prometheus_server.hpp>
+#include <support/temporary_directory.hpp>
 #include <support/wait_until.hpp>
 
 #include "example_scene.hpp"
@@ -44,6 +45,15 @@ std::string file(const std::string& name)
     return text;
 }
 
+std::vector<std::string> alerts_of_page()
+{
+    auto alerts = file("/docs/metrics.md");
+    alerts.erase(0, alerts.find("## What to alert on"));
+    alerts.erase(alerts.find("\n## "));
+    static const std::regex expression{R"(\n\|[^|]+\| `([^`]+)` \|)"};
+    return matches(alerts, expression);
+}
+
 // What the dashboard shows, and what the alerts of the page compare.
 void ask_prometheus(std::uint16_t port)
 {
@@ -54,11 +64,7 @@ void ask_prometheus(std::uint16_t port)
     auto wanted = expressions_of_dashboard(file("/examples/metrics/grafana-dashboard.json"));
     BOOST_TEST(wanted.size() > 20U);
     const auto shown = wanted.size();
-    auto alerts = file("/docs/metrics.md");
-    alerts.erase(0, alerts.find("## What to alert on"));
-    alerts.erase(alerts.find("\n## "));
-    static const std::regex expression{R"(\n\|[^|]+\| `([^`]+)` \|)"};
-    for (const auto& alert : matches(alerts, expression)) {
+    for (const auto& alert : alerts_of_page()) {
         wanted.push_back(std::regex_replace(alert, std::regex{":15s"}, ":1s"));
     }
     BOOST_TEST(wanted.size() == shown + 9);
@@ -67,6 +73,23 @@ void ask_prometheus(std::uint16_t port)
         BOOST_TEST(wait_until([&] { return !prometheus.ask(compared_by(each)).empty(); }, 60s),
                    each);
     }
+}
+
+// For promtool: no alert by one scrape that differs from the others, one when all differ.
+std::string alert_test(const std::string& expression, const std::string& metric,
+                       const std::string& good, const std::string& bad)
+{
+    const auto series = [&](const std::string& values) {
+        return "  - interval: 15s\n    input_series: [{series: " + metric + ", values: " + values +
+               "}, {series: colock_grants_total, values: 7x90}]\n    promql_expr_test:\n";
+    };
+    const auto gives = [&](const std::string& when, const std::string& samples) {
+        return "      - {expr: '" + expression + "', eval_time: " + when + ", exp_samples: [" +
+               samples + "]}\n";
+    };
+    return series(good + "x30 " + bad + ' ' + good + "x40") + gives("7m45s", "") +
+           gives("8m15s", "") + gives("12m", "") + series(good + "x30 " + bad + "x40") +
+           gives("15m", "{value: " + bad + ", labels: '{}'}");
 }
 
 } // namespace
@@ -113,6 +136,38 @@ BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
     ask_prometheus(port);
     p.send_signal(SIGTERM);
     BOOST_TEST(p.wait().success());
+}
+
+struct no_server {};
+
+BOOST_FIXTURE_TEST_CASE(one_scrape_is_no_alert_of_the_page, no_server)
+{
+    const auto tool = find_program("promtool");
+    if (tool.empty()) {
+        BOOST_TEST_MESSAGE("skipped: there is no promtool");
+        return;
+    }
+    struct gauge {
+        std::string name, good, bad;
+    };
+    std::string tests = "evaluation_interval: 15s\ntests:\n";
+    std::size_t found = 0;
+    for (const auto& alert : alerts_of_page()) {
+        for (const auto& [name, good, bad] :
+             {gauge{"colock_shards_owned", "512", "511"}, gauge{"colock_connected", "1", "0"},
+              gauge{"colock_waiting", "0", "1"}}) {
+            if (alert.find(name) != alert.npos) {
+                tests += alert_test(alert, name, good, bad);
+                ++found;
+            }
+        }
+    }
+    BOOST_TEST(found == 3U);
+    const temporary_directory files;
+    const auto written = files.path() + "/alerts.yml";
+    std::ofstream{written} << tests;
+    subprocess p{{tool, "test", "rules", written}};
+    BOOST_TEST(p.wait().success(), tests);
 }
 
 BOOST_AUTO_TEST_CASE(its_work_goes_on_after_an_outage)
