@@ -112,6 +112,7 @@ public:
         for (const auto& lock : locks_) {
             widest = std::max(widest, printable(lock.path).size());
         }
+        widest = std::min<std::size_t>(widest, 48); // a longer name moves its own line only
         // The kind comes last: lines are cut at the edge of the screen.
         out += padded("LOCK", widest) + columns("IN QUEUE", "WAIT", "PER MIN", "HOLDER", "KIND") +
                '\n';

@@ -161,6 +161,17 @@ BOOST_AUTO_TEST_CASE(lines_fit_the_window)
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
 }
 
+// Whoever may create one node there chooses its name.
+BOOST_AUTO_TEST_CASE(a_long_name_hides_no_other_lock)
+{
+    const auto path = fresh_path();
+    const holder_process holder{"mutex", {path}};
+    admin.create(root + '/' + std::string(200, 'x'));
+    pseudo_terminal t{top({root}), environment(), {24, 120}};
+    BOOST_TEST(t.wait_for("xxxxxxxx"), t.output());
+    BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
+}
+
 BOOST_AUTO_TEST_CASE(it_survives_a_lost_connection)
 {
     const auto path = fresh_path();
