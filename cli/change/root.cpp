@@ -121,13 +121,14 @@ asio::awaitable<int> make_root(client& zk, const root_options& o)
     const bool is_about_node =
         ec == errc::unprotected || ec == zookeeper_errc::no_auth || ec == errc::invalid_path;
     if (taken.kept != 0 && (!ec || is_about_node)) {
-        throw failure{refused,
-                      printable(taken.first_kept, 256) +
-                          (taken.kept == 1
-                               ? " keeps its list"
-                               : " and " + std::to_string(taken.kept - 1) + " more keep theirs") +
-                          ", which this client may not replace; the other nodes are protected. "
-                          "Have it deleted by its owner, or an administrator of the servers"};
+        throw failure{
+            refused,
+            printable(taken.first_kept, 256) +
+                (taken.kept == 1 ? " keeps its list"
+                                 : " and " + std::to_string(taken.kept - 1) + " more keep theirs") +
+                ", which this client may not replace, nor those below; the lists of the "
+                "other nodes are replaced. Have it deleted by its owner, or an "
+                "administrator of the servers, and run this again, which checks the rest"};
     }
     if (ec == errc::unprotected) {
         throw failure{refused, in_own_words(printable(why.message(), longest_line))};

@@ -159,11 +159,11 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                   }));
     }
     if (!l.empty.empty()) {
-        // Which of these are containers servers do not tell.
+        // Servers do not tell which of these are containers.
         found.add(severity::unknown, "leftover",
                   "empty now, and made more than " + shown(old) + " ago: " + l.empty.text() +
-                      "; containers go by themselves some minutes after their last use; what "
-                      "stays longer without use is none: remove it",
+                      "; containers go by themselves some minutes after their last use; one "
+                      "that stays longer without use is no container: remove it",
                   commands_for(l.empty, [&](const std::string& node) {
                       const auto word = shell_word(node);
                       return word.empty() || found.plain_servers.empty()

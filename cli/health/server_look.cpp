@@ -276,8 +276,8 @@ void judge_roles(const std::vector<server_facts>& servers, findings& found)
                   "find those that are up");
     } else if (voters == 1) {
         found.add(severity::warning, "leader",
-                  leader + " leads, and none of its followers is among these servers; name all "
-                           "servers in --servers, so that clients find those that are up");
+                  leader + " leads, and none of its followers has answered; name all servers in "
+                           "--servers, so that clients find those that are up");
     } else if (voters == 2) {
         found.add(severity::warning, "leader",
                   leader + " leads one follower: no more may fail; name all servers in --servers, "

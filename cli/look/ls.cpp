@@ -57,7 +57,7 @@ public:
 
     std::vector<seen_lock> found;
     std::vector<std::string> unlisted; // what an access control list hides, or no request can name
-    bool may_not_read = false;         // one of them
+    std::string unreadable;            // the first that an access control list hides
 
     asio::awaitable<void> below(const seen_lock& parent, std::size_t levels)
     {
@@ -74,7 +74,9 @@ public:
                                                         options_.whole ? everything : holders_only);
             if (seen.unlisted) {
                 unlisted.push_back(path);
-                may_not_read = may_not_read || seen.unlisted != errc::invalid_path;
+                if (unreadable.empty() && seen.unlisted != errc::invalid_path) {
+                    unreadable = path;
+                }
             }
             if (seen.is_gathering()) { // what is below it are its parts
                 found.push_back(std::move(seen));
@@ -280,12 +282,13 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         refuse(top, o.recursive);
     }
     if (!w.unlisted.empty() && !o.as_metrics) { // these count them
-        throw failure{refused, printable(w.unlisted.front(), 256) +
+        const auto& first = w.unreadable.empty() ? w.unlisted.front() : w.unreadable;
+        throw failure{refused, printable(first, 256) +
                                    (w.unlisted.size() == 1 ? "" : " and others") +
                                    " cannot be listed: " +
-                                   (w.may_not_read ? "this client lacks READ; use --auth with an "
-                                                     "identity that may"
-                                                   : "no request can name such a path")};
+                                   (w.unreadable.empty() ? "no request can name such a path"
+                                                         : "this client lacks READ; use --auth "
+                                                           "with an identity that may")};
     }
     co_return success;
 }

@@ -245,18 +245,19 @@ asio::awaitable<void> look_or_say_why_not(table& t)
     }
 }
 
-asio::awaitable<void> keep_looking(table& t, std::chrono::milliseconds interval)
-{
-    for (;;) {
-        co_await look_or_say_why_not(t);
-        co_await pause(interval);
-    }
-}
-
 asio::awaitable<void> catch_up_with(client& zk, const top_options& o)
 {
     for (const auto& path : o.paths) {
         co_await catch_up(zk, path);
+    }
+}
+
+asio::awaitable<void> keep_looking(client& zk, table& t, const top_options& o)
+{
+    co_await catch_up_with(zk, o);
+    for (;;) {
+        co_await look_or_say_why_not(t);
+        co_await pause(o.interval);
     }
 }
 
@@ -337,14 +338,14 @@ asio::awaitable<int> watch(client& zk, const top_options& o)
     if (o.as_json) {
         co_await keep_printing(zk, t, o);
     }
-    co_await catch_up_with(zk, o);
     if (!has_screen()) {
+        co_await catch_up_with(zk, o);
         co_await t.look();
         std::cout << t.text() << std::flush;
         co_return t.found_a_lock() ? success : not_found_here;
     }
     screen s;
-    co_await first_of(wait_for_q(), obey_signals(t, s), keep_looking(t, o.interval),
+    co_await first_of(wait_for_q(), obey_signals(t, s), keep_looking(zk, t, o),
                       keep_drawing(t, s, o.interval));
     co_return success;
 }

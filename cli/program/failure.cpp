@@ -153,7 +153,7 @@ failure failure_of(const error_code& ec, std::string_view detail)
 {
     const auto [status, what_to_do] = advice_for(ec);
     auto text = with_short_words(detail.empty() ? ec.message() : detail);
-    if (detail.size() >= longest_line) { // the library has cut off what stands behind a path
+    if (detail.size() >= longest_line) { // the library has cut off what follows a path
         text += ": " + ec.message();
     }
     auto line = in_own_words(printable(text, longest_line));

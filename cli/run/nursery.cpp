@@ -150,6 +150,7 @@ private:
         const auto child = ::fork();
         if (child < 0) { // else the supervisor would take the guardian for one that was killed
             send_or_drop(r.socket, {message_kind::cannot_start, errno});
+            close_sockets_without_guardian();
             without_guardian_.push_back(r.socket);
         } else if (child > 0) {
             ::close(r.socket);
@@ -175,7 +176,7 @@ private:
                     {std::move(command), task_.terms, bound, task_.signals, tty, task_.shown});
     }
 
-    // Once the supervisor has heard it. A socket that were closed before would take no start, as that of one that was killed.
+    // Once the supervisor has heard it. Closed earlier, a socket would take no start, and the guardian would pass for killed.
     void close_sockets_without_guardian()
     {
         std::erase_if(without_guardian_, [](int socket) {

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_long_name_hides_no_other_lock)
     const auto path = fresh_path();
     const holder_process holder{"mutex", {path}};
     admin.create(root + '/' + std::string(200, 'x'));
-    pseudo_terminal t{top({root}), environment(), {24, 120}};
+    pseudo_terminal t{top({root}), environment(), {24, 200}};
     BOOST_TEST(t.wait_for("xxxxxxxx"), t.output());
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
 }

@@ -97,8 +97,8 @@ boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(
 } // namespace detail
 
 /// Calls `write` with the token of a held lock as text, 32 hexadecimal digits. `write` gives it to the store, and returns
-/// whether the store has accepted it: a `bool`, or how many rows were written, of which drivers say -1 when they do not know.
-/// Throws `boost::system::system_error` with `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
+/// whether the store has accepted it: a `bool`, or how many rows were written. -1, by which drivers say that they do not
+/// know, is no acceptance, though the store may have written. Throws `boost::system::system_error` with `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
 ///
 /// ```cpp
 /// colock::fenced(held, [&](const std::string& token) {

@@ -118,9 +118,14 @@ inline bool present(const std::string& path, const std::string& token)
 // Open for writing, as NFS wants it. Where another user has made it, reading may be all that is allowed.
 inline int open_fence(const std::string& path)
 {
-    const int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return number < 0 && errno == EACCES ? ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-                                         : number;
+    int number = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (number < 0 && errno == EACCES) {
+        number = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        if (number < 0 && errno == ENOENT) {
+            errno = EACCES; // to make it in that folder
+        }
+    }
+    return number;
 }
 
 // Others are kept out as long as it is there.

@@ -35,7 +35,8 @@ struct world_options {
 
 /// How a process of a `world` differs from the others.
 struct process_options {
-    int drift = 0; ///< By how much the clock of its computer is fast, in millionths.
+    int drift =
+        0; ///< By how much the clock of its computer is fast, in millionths; less than 1,000,000.
 };
 
 /// A program under virtual time. Its processes run the code that ships, with clients of colock, on computers of their own.
@@ -73,8 +74,8 @@ struct process_options {
 ///
 /// Works with the address sanitizer. Asio has to use epoll, not io_uring.
 ///
-/// An exception that leaves a process leaves the function of the world that let it run. Names that are unknown are refused with
-/// `std::invalid_argument`.
+/// An exception that leaves a process leaves the function of the world that let it run. Names that are unknown, and numbers
+/// without a meaning, are refused with `std::invalid_argument`.
 ///
 /// Thread safety: none. Several worlds may exist at a time.
 class world {
@@ -147,9 +148,9 @@ public:
     void cut(const std::string& name);
     /// The two reach each other again.
     void mend(const std::string& one, const std::string& other);
-    /// It reaches everybody again.
+    /// It reaches everybody again who is not cut off everybody else.
     void mend(const std::string& name);
-    /// How long each message is under way; 100 to 500 microseconds unless told.
+    /// How long each message is under way, at least and at most; 100 to 500 microseconds unless told.
     void delay(std::chrono::microseconds least, std::chrono::microseconds most);
 
     // ---- what operators do and see
