@@ -451,7 +451,8 @@ private:
                 if (*is_written) {
                     co_return;
                 }
-                why = held.loss_reason() ? "the lock was lost" : "the record is gone, or that of another run";
+                why = held.loss_reason() ? "the lock was lost"
+                                         : "the record is gone, or that of another run";
             }
         } catch (const failure& f) {
             why = f.what();

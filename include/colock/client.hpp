@@ -146,7 +146,7 @@ public:
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: the client is closed all the same, and the servers end the session after its time-out. Later calls
-    /// complete alike.
+    /// complete with `errc::disconnected`.
     ///  - `errc::disconnected`: there was no connection, or no answer within `client_options::close_timeout`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     /// Cancellation: terminal, partial, total: completes at once, and breaks the connection.

@@ -275,8 +275,8 @@ public:
     ///
     /// Waiting costs no request: the server notifies when the leader's node goes; candidates that come and go after
     /// it wake nobody. It is no change if a leader's term ends and the same identity is elected again, or if the leader
-    /// is asked to resign meanwhile; for a leader that was asked before, `leader` is "", as `async_leader` gives it. The
-    /// wait outlasts a disconnection.
+    /// is asked to resign after this wait has read its node. One that was asked before that is "", as `async_leader`
+    /// gives it: a loop may see "", and then the same identity again. The wait outlasts a disconnection.
     ///
     /// Completion signature: `void(error_code, std::optional<std::string> leader)`.
     /// Errors:

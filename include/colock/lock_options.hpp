@@ -61,7 +61,7 @@ struct lock_options {
     bool cancel_when_revoked = false;
 
     /// How long a body of `async_with_lock` may hold the lock. One that holds it for longer is cancelled, and if it ends by
-    /// that (`operation_aborted`), the operation completes with `errc::held_too_long`. `body_grace` says when the log
+    /// that, the operation completes with `errc::held_too_long`. `body_grace` says when the log
     /// reports that it goes on. The time begins with the body. Of several locks, the shortest time counts. Must be positive.
     ///
     /// Nothing can end what a guard protects: acquisitions without a body, such as `async_lock`, refuse an object with

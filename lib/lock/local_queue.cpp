@@ -68,7 +68,7 @@ void local_queue::lock(operation_ptr<error_code, unique_lock> op, deadline until
         return;
     }
     if (until != never && until <= std::chrono::steady_clock::now()) {
-        if (queue_in_table_) {
+        if (queue_in_table_ && core_->connection_id() != 0) { // else the try has no say
             queue_in_table_->give_up_idle_node();
         }
         op->observed.tries = true; // read by an observer only

@@ -257,8 +257,11 @@ BOOST_AUTO_TEST_CASE(the_last_waiter_is_cancelled_as_soon_as_the_first)
         io.poll();
         return took;
     };
-    const auto from_front = cancel_all(false);
-    const auto from_back = cancel_all(true);
+    auto from_front = cancel_all(false), from_back = cancel_all(true);
+    for (int round = 0; round != 2; ++round) { // the least: a pause of the machine counts in none
+        from_front = std::min(from_front, cancel_all(false));
+        from_back = std::min(from_back, cancel_all(true));
+    }
     std::cout << "figure: to cancel 10000 waiters, the first one first " << from_front
               << " ms, the last one first " << from_back << " ms\n";
     BOOST_TEST(from_back <= 4 * from_front);

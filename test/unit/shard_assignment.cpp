@@ -240,6 +240,7 @@ BOOST_AUTO_TEST_CASE(other_texts_are_refused)
                                    "99999999999999999999 shards\n",
                                    "2 shards\n",
                                    "2 shards\n0 a\n",
+                                   "2 shards\n0-1 a",
                                    "2 shards\nnobody 0\n",
                                    "2 shards\nnobody 0-1 a\n",
                                    "2 shards\nnobody 0\n0-1 a\n",

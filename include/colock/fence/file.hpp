@@ -45,8 +45,8 @@ inline void check(bool good, const std::string& what)
     }
 }
 
-// Whether it is there. A link is refused: what replaced it would not reach those who open the file behind it, and who may
-// change it would choose the file that is overwritten.
+// Whether it is there. A link is refused. If it were replaced, those who open the file that it names would keep the old
+// content; if it were followed, whoever may change the link would choose the file to overwrite.
 inline bool look(const std::string& path, struct stat& now)
 {
     const bool is_there = ::lstat(path.c_str(), &now) == 0;
@@ -146,8 +146,9 @@ private:
 /// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
 /// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
 /// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three
-/// is a symbolic link; give the path behind it. Users who share `F` need to be able to read all three, and to write into their
-/// folder; over NFS, to write `F.fence` as well. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
+/// is a symbolic link: give the path for which `F` stands, and delete a link `F.token` or `F.fence`. Users who share `F` need to
+/// be able to read all three, and to replace each other's files in their folder, so without a sticky bit; over NFS, to write
+/// `F.fence` as well. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
 namespace colock::fence::file {
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.

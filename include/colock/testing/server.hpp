@@ -47,8 +47,8 @@ public:
     /// Where it serves, for `client_options::hosts`: "127.0.0.1:41235".
     [[nodiscard]] const std::string& hosts() const noexcept;
 
-    /// Ends the session now, with its nodes. A holder that watches its node hears of that first, as with other servers:
-    /// `errc::node_deleted`.
+    /// Ends the session now, with its nodes. A holder that watches its node hears that the node has gone before it hears of the
+    /// session, as with other servers: its lock is lost by `errc::node_deleted`.
     void expire(std::int64_t session);
     /// Closes all connections. Clients may connect again.
     void cut();

@@ -235,9 +235,10 @@ std::string text_of(const shard_table& table)
 
 std::optional<shard_table> shard_table_in(std::string_view text)
 {
+    const bool is_whole = text.ends_with('\n');
     auto head = take_line(text);
     const auto count = take_index(head);
-    if (!count || *count > most_shards || head != " shards") {
+    if (!is_whole || !count || *count > most_shards || head != " shards") {
         return std::nullopt;
     }
     shard_table table{.owners = shard_owners(*count)};

@@ -51,8 +51,8 @@ struct shard_table {
     bool operator==(const shard_table&) const = default;
 };
 
-// Lines for people and programs. Names have no control characters. Each shard stands in one line, so a text of which a part is
-// missing is refused.
+// Lines for people and programs. Names have no control characters. Each shard stands in one line, and each line ends, so a text
+// that lacks a part is refused, unless that is the line `moving`.
 //
 //   512 shards
 //   0-127,130 worker-a
