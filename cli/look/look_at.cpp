@@ -201,8 +201,8 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         seen.what = main.what;
         seen.names = main.names;
         if (main.what == &kinds::named) {
-            constexpr std::size_t mark = 6; // "_lock_"
-            seen.name = main.names.marker.substr(0, main.names.marker.size() - mark);
+            constexpr std::string_view around = "-_lock_"; // the name
+            seen.name = main.names.marker.substr(1, main.names.marker.size() - around.size());
         }
         seen.others.erase(seen.others.begin());
         if (seen.what == &kinds::semaphore) {
