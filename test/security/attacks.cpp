@@ -363,7 +363,9 @@ BOOST_AUTO_TEST_CASE(all_nodes_of_a_lock_have_the_list_of_its_client)
 // Servers list what no client can keep in mind. It costs who asks for it the answer, and nobody a connection.
 BOOST_AUTO_TEST_CASE(a_list_of_endless_names)
 {
-    scene s{a_mutex(), access_to_locks::open};
+    // Its memory is full of these names for as long as it keeps the last transactions.
+    zookeeper_server server{link_servers()};
+    scene s{a_mutex(), access_to_locks::open, server};
     s.held = s.acquire(s.first);
     std::vector<std::string> names;
     for (int i = 0; i != 34; ++i) {

@@ -118,8 +118,8 @@ enum class access_to_locks { open, by_recipe };
 /// A lock with a holder and a waiter; with the open access control list, or below a root that was made by the recipe.
 /// And a stranger, who has an identity of his own, and no right but those of everybody.
 struct strangers_scene : lock_scene {
-    strangers_scene(kind_of_lock k, access_to_locks access)
-        : kind{std::move(k)}, by_recipe{access == access_to_locks::by_recipe}
+    strangers_scene(kind_of_lock k, access_to_locks access, zookeeper_server& on = common_server())
+        : lock_scene{on}, kind{std::move(k)}, by_recipe{access == access_to_locks::by_recipe}
     {
         stranger.add_auth("digest", "stranger:secret");
         admin.add_auth("digest", "orders:secret");
