@@ -149,13 +149,12 @@ void contender_driver::leave()
 void contender_driver::unlock(operation_ptr<error_code> op)
 {
     check();
+    unlocking_ = std::move(op);
     if (const auto why = lost(); why) {
-        op->explain(why, [&] { return words_about("lock " + path(), why); });
-        op.complete(why);
+        answer_unlock(why);
         leave();
         return;
     }
-    unlocking_ = std::move(op);
     on_cancel(unlocking_, [this] {
         std::exchange(unlocking_, {}).complete(asio::error::operation_aborted);
         update_heartbeat_need();
@@ -180,14 +179,12 @@ void contender_driver::await_removal(operation_ptr<error_code, unique_lock> op)
 void contender_driver::step_down(operation_ptr<error_code, unique_lock> op, std::uint64_t turn)
 {
     check();
-    if (const auto why = lost(); why) {
-        op->explain(why, [&] { return words_about("lock " + path(), why); });
-        op.complete(why, no_lock());
-        leave();
-        return;
-    }
     op->tag = turn;
     stepping_down_ = std::move(op);
+    if (const auto why = lost(); why) {
+        end_step_down(why);
+        return;
+    }
     on_cancel(stepping_down_, [this] { end_step_down(asio::error::operation_aborted); });
     end_turns();
     feed([](protocol::contender& c, protocol::commands& out) { c.step_down(out); });

@@ -63,9 +63,7 @@ void guarding::session_ended()
         none.client = number_;
         helper_->send(none, {}); // if it is lost, the guard finds that there is no such session
     }
-    known_ = nullptr;
-    watcher_ = nullptr; // else the executor would have work after the client is closed
-    retry_.stop();      // the same
+    forget_session();
 }
 
 void guarding::session_left()
@@ -74,6 +72,12 @@ void guarding::session_left()
         known_->last = true;
         helper_->send(*known_, tls_.text);
     }
+    forget_session();
+}
+
+// What waits for the guard, too: else the executor would have work after the client is closed.
+void guarding::forget_session()
+{
     known_ = nullptr;
     watcher_ = nullptr;
     retry_.stop();

@@ -38,6 +38,7 @@ public:
     void discard() noexcept;
 
 private:
+    void forget_session();
     void tell();
     [[nodiscard]] std::string start();
     void died();

@@ -203,7 +203,7 @@ void reconnect::options_tried(const error_code& ec, commands& out)
     if (!at) {
         return;
     }
-    // Who may not read the node hears that the credentials were taken, and that the chroot exists.
+    // The refusal proves that the server has taken the credentials, and that the chroot exists.
     if (!ec || ec == zookeeper_errc::no_auth) {
         accepted_ = true;
         backoff_.reset();

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(lines_fit_the_window)
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
 }
 
-// Whoever may create one node there chooses its name.
+// A client that may create one node there chooses its name.
 BOOST_AUTO_TEST_CASE(a_long_name_hides_no_other_lock)
 {
     const auto path = fresh_path();

@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(a_watch_that_is_set_again_hears_of_what_it_has_missed)
     BOOST_TEST(heard[3].number == -8);
 }
 
-// Curator's recipes wait for ever else.
+// Without the event, Curator's recipes wait without an end.
 BOOST_AUTO_TEST_CASE(a_watch_that_is_set_again_hears_of_what_it_may_not_read)
 {
     client.greet();

@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
     BOOST_TEST(content_of(other) == "of somebody");
 }
 
-// Whoever opens the file behind it would go on with the old content.
+// A reader that opens the file by its own name would go on with the old content.
 BOOST_AUTO_TEST_CASE(a_symbolic_link_is_refused)
 {
     const colock::test::temporary_directory directory;

@@ -35,8 +35,8 @@ struct world_options {
 
 /// How a process of a `world` differs from the others.
 struct process_options {
-    int drift =
-        0; ///< By how much the clock of its computer is fast, in millionths; less than 1,000,000.
+    /// By how much the clock of its computer is fast, in millionths: less than 1,000,000.
+    int drift = 0;
 };
 
 /// A program under virtual time. Its processes run the code that ships, with clients of colock, on computers of their own.
