@@ -24,7 +24,8 @@ std::string impostor(certificate shown)
     return all.back()->secure_connect_string();
 }
 
-// What a client that is refused writes to its log, behind the name of the server. Another attempt would follow.
+// What a client that is refused writes to its log, behind the name of the server. Another attempt would follow, as it does
+// when a busy machine gives a server less than the second that its first attempt has.
 std::string refusal_of(client_options options)
 {
     const auto where = options.hosts.empty() ? tls_server().secure_connect_string() : options.hosts;
@@ -32,10 +33,15 @@ std::string refusal_of(client_options options)
     tls_scene s{std::move(options)};
     const outcome<> o;
     s.zk.async_connect(o.handler());
-    BOOST_REQUIRE(becomes_true(s.io, [&] { return s.logged(begin); }));
+    const auto refusal = [&] {
+        return std::ranges::find_if(s.log, [&](const auto& line) {
+            return line.starts_with(begin) && !line.ends_with(" in time");
+        });
+    };
+    BOOST_REQUIRE(becomes_true(s.io, [&] { return refusal() != s.log.end(); }));
     BOOST_TEST(s.zk.stats().sessions == 0u);
     BOOST_TEST(!o.done());
-    return s.log.front().substr(begin.size());
+    return refusal()->substr(begin.size());
 }
 
 void check(const std::string& refusal, const std::string& text)
@@ -125,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_stops_within_the_handshake_is_given_up_in_tim
 
 BOOST_AUTO_TEST_CASE(the_error_of_a_refused_client_says_why)
 {
-    tls_scene s{{.connect_timeout = 2s,
+    tls_scene s{{.connect_timeout = 4s, // an attempt on a busy machine may take its first second
                  .tls = client_context(*our_authority(), our_client()),
                  .tls_server_name = "zk1.example"}};
     BOOST_TEST(s.connect() == errc::tls_failed);
