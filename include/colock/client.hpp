@@ -210,7 +210,8 @@ public:
     /// Completion signature: `void(error_code, get_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the data have more than 32 MiB.
+    ///  - `zookeeper_errc::marshalling_error`: the data have more than 32 MiB, or more than 1 MiB that do not arrive within
+    ///    half of the session time-out.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
@@ -260,8 +261,8 @@ public:
     /// Completion signature: `void(error_code, children_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
-    ///    more than 32 MiB: too many for one list.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have more than
+    ///    32 MiB, or more than 1 MiB that do not arrive within half of the session time-out.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
@@ -329,7 +330,7 @@ public:
     /// Completion signature: `void(error_code, acl_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the list has more than 50,000 entries.
+    ///  - `zookeeper_errc::marshalling_error`: the list has more than 50,000 entries, or is as long as `async_get` says.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
@@ -443,7 +444,7 @@ public:
     /// waits for the event, which is `changed` or `deleted`. A read.
     ///
     /// Completion signature: `void(error_code, watched<get_result> found)`.
-    /// Errors, besides those of every request: `zookeeper_errc::no_node`: there is no node at `path`, and no watch.
+    /// Errors, besides those of every request: those of `async_get`; no watch is set then.
     /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch(std::string path, CompletionToken&& token = CompletionToken())
@@ -469,8 +470,8 @@ public:
     /// Completion signature: `void(error_code, watched<children_result> found)`.
     /// Errors, besides those of every request: no watch is set then.
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
-    ///    more than 32 MiB: too many for one list.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have more than
+    ///    32 MiB, or more than 1 MiB that do not arrive within half of the session time-out.
     /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())

@@ -445,7 +445,8 @@ void c_client_connection::end_session(std::function<void(bool confirmed)> done)
 
 void c_client_connection::try_to_end()
 {
-    if (end_sent_ || !is_established() || !wire_->is_attached()) {
+    // The confirmation is looked for in all that comes after the close: anybody's data must not come there.
+    if (end_sent_ || !is_established() || !wire_->is_attached() || handle_->is_skipping()) {
         return;
     }
     handle::interest next;
