@@ -47,6 +47,11 @@ fault fault_of(const sasl_options& o, bool has_guard)
 fault fault_of(const client_options& o)
 {
     const auto fail = [](errc e, std::string detail) { return fault{e, std::move(detail)}; };
+    if (zk::calls_multi_threaded_client()) {
+        return fail(errc::invalid_option,
+                    "libzookeeper_mt is in this program and takes the calls for libzookeeper_st, "
+                    "whose functions have the same names: link the program without it");
+    }
     if (auto parsed = zk::parse_hosts(o.hosts); parsed.error) {
         return {parsed.error, std::move(parsed.detail)};
     }

@@ -1,17 +1,21 @@
 #include "zk/c_client.hpp"
 
+#include "zk/connection.hpp"
 #include "zk/recycled.hpp"
 
 #include <boost/container/small_vector.hpp>
 
 #include <zookeeper/zookeeper.h>
 
+#include <dlfcn.h>
 #include <string.h> // explicit_bzero
 
 #include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>
+
+extern "C" __attribute__((weak)) void zoo_create(); // of the multi-threaded library alone
 
 namespace colock::zk {
 
@@ -266,6 +270,14 @@ ZooWatcherType watcher_type(watch_kind kind) noexcept
 }
 
 } // namespace
+
+bool calls_multi_threaded_client() noexcept
+{
+    Dl_info its{}, called{};
+    return zoo_create != nullptr && ::dladdr(reinterpret_cast<void*>(&zoo_create), &its) != 0 &&
+           ::dladdr(reinterpret_cast<void*>(&zookeeper_init2), &called) != 0 &&
+           its.dli_fbase == called.dli_fbase;
+}
 
 c_client::c_client(const std::string& hosts, std::chrono::milliseconds session_timeout,
                    const session_identity& session, const std::vector<credential>& credentials,

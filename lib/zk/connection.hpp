@@ -25,6 +25,10 @@ struct server {
 // Whether this library speaks TLS.
 [[nodiscard]] bool speaks_tls() noexcept;
 
+// Whether libzookeeper_mt is in this program, too, and gets the calls that are for the single-threaded C client: both
+// libraries have the same names. It would call back on threads of its own.
+[[nodiscard]] bool calls_multi_threaded_client() noexcept;
+
 // Everything here runs on the strand. The connection keeps its owner alive until it is closed.
 class connection {
 public:

@@ -170,6 +170,13 @@ BOOST_AUTO_TEST_CASE(a_variable_with_an_identity_is_stronger_than_the_file_of_on
                    .status == bad_usage);
 }
 
+BOOST_AUTO_TEST_CASE(a_program_with_the_multi_threaded_client_is_refused)
+{
+    const auto r = ls({"--servers", servers}, {"LD_PRELOAD=" COLOCK_THREADED_CLIENT});
+    BOOST_TEST(r.status == bad_usage);
+    BOOST_TEST(has(r.err, "libzookeeper_mt is in this program"), r.err);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test::cli_settings_test

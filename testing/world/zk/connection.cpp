@@ -362,6 +362,11 @@ bool colock::zk::speaks_tls() noexcept
     return false;
 }
 
+bool colock::zk::calls_multi_threaded_client() noexcept
+{
+    return false;
+}
+
 bool colock::zk::speaks_sasl() noexcept
 {
     return false;
