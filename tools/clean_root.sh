@@ -41,10 +41,10 @@ declare -A took
 run_page() { # RELEASE PAGE
     local page=$2 before name
     [[ -z ${took[$page]-} ]] || return 0
-    before=$(tools/page_run.py --before "$page")
+    before=$(tools/page_run.py --before "$page") || return 1
     [[ -z $before ]] || run_page "$1" "$before" || return 1
     name=${page//[^[:alnum:]]/-}
-    tools/page_run.py --debian "$1" "$page" >"$bundle/$name"
+    tools/page_run.py --debian "$1" "$page" >"$bundle/$name" || return 1
     # shellcheck disable=SC2016
     "${as_user[@]}" --env NAME="$name" bash -c '
         mkdir "$NAME" && cd "$NAME" && export HOME=$PWD &&
@@ -63,7 +63,7 @@ run_pages() { # RELEASE PAGE...
             printf '== page %s FAILED\n' "$page" | tee -a "$log"
         }
     done
-    tools/page_run.py --left-out "${@:2}" | tee -a "$log"
+    tools/page_run.py --left-out "${@:2}" | tee -a "$log" || status=1
     return $status
 }
 

@@ -83,6 +83,10 @@ for check in "${checks[@]}"; do
     write_page >$pages/report.md
     result=ok
     "${command[@]}" >"$pages/$name.log" 2>&1 </dev/null || result=FAILED status=1
+    if [[ $(git describe --always --dirty --exclude "*") != "$commit" ]]; then
+        echo "nightly: the tree is not $commit any more" >>"$pages/$name.log"
+        result=FAILED status=1
+    fi
     row[$name]="| $name | $result | $(((SECONDS - begin) / 60)) min | \`${command[*]}\` |"
     printf 'nightly: %-10s %s after %d s\n' "$name" "$result" $((SECONDS - begin))
     write_page >$pages/report.md

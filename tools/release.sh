@@ -54,7 +54,7 @@ check_nightly() {
 # -------------------------------------------------------------------------------------------- makes
 
 archive() { # the same bytes wherever git and gzip are the same
-    git archive --format=tar --prefix="colock-$version/" HEAD | gzip -9n >"$out/$name.tar.gz"
+    git -c tar.umask=0022 archive --format=tar --prefix="colock-$version/" HEAD | gzip -9n >"$out/$name.tar.gz"
 }
 
 # In a clean root: nothing but the archive and what Debian has.
@@ -72,6 +72,7 @@ packages() {
         --env "CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" \
         "/release/$name/tools/packages.sh" >&2
     cp "$work/$name"/build/packages/*.deb "$out"
+    tools/debian_root.sh run "$root" --writable "$work:/release" rm -rf "/release/$name" # it is root's
     # shellcheck disable=SC2016
     tools/debian_root.sh run "$root" dpkg-query --show --showformat '${Package} ${Version} ${source:Package}\n' \
         libboost1.81-dev g++ "${needs[@]}" >"$work/found"
