@@ -94,8 +94,7 @@ cohort::actions cohort::granted(time now, remote_contention c, bool on_trial)
         return out;
     }
     // The first one is due to the queue, and does not count.
-    ++grants_left_;
-    let_in();
+    ++users_;
     --waiting_;
     ++out.admit;
     fill(now, out);

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace colock::test::cohort_test {
@@ -187,6 +188,15 @@ BOOST_AUTO_TEST_CASE(G2_with_strangers_the_number_of_grants_is_bounded)
     BOOST_TEST(s.last.admit == 0U);
     BOOST_TEST(s.c.wants_contender());
     BOOST_TEST(s.c.waiting() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(the_greatest_number_of_grants_is_no_bound)
+{
+    scene s{{.max_grants = ~std::uint64_t{}, .max_time = 10ms}};
+    s.arrive();
+    s.arrive();
+    BOOST_TEST(s.granted(remote_contention::some).admit == 1U);
+    BOOST_TEST(s.release().admit == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(G2_with_strangers_the_time_is_bounded)
