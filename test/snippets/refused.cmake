@@ -39,6 +39,7 @@ mistake(a_lambda_captures_by_value_with_diagnostics "GCC 12 destroys twice what 
 mistake(a_function_object_has_no_name "pass that name without std::move" ${gcc_12})
 mistake(a_wrapper_looks_at_its_body "the wrapper says no" ${gcc_12})
 mistake(a_wrapper_forwards_its_body "GCC 12 destroys twice what a lambda captures by value" ${gcc_12})
+mistake(a_late_write_captures_by_value "GCC 12 destroys twice what a lambda captures by value" ${gcc_12})
 set(ignored "ignoring return(ed)? value")
 if(clang OR gcc_12)
     foreach(name IN ITEMS a_guard_is_dropped a_shared_guard_is_dropped a_permit_is_dropped

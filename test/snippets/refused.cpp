@@ -44,6 +44,9 @@ struct mistakes : surroundings {
 #line 1 "a_wrapper_forwards_its_body"
         co_await forwarded(
             [text = text](const colock::unique_lock&) -> asio::awaitable<void> { co_return; });
+#line 1 "a_late_write_captures_by_value"
+        co_await colock::fenced(
+            held, [text = text](const std::string&) -> asio::awaitable<bool> { co_return true; });
 #line 1 "a_guard_is_dropped"
         co_await m.async_lock();
 #line 1 "a_shared_guard_is_dropped"

@@ -2,6 +2,7 @@
 #ifndef COLOCK_FENCE_FENCED_HPP
 #define COLOCK_FENCE_FENCED_HPP
 
+#include <colock/detail/temporary_body.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
 #include <colock/node.hpp>
@@ -118,6 +119,10 @@ auto fenced(const Held& held, Write&& write)
     }
     std::string token = to_string(mine);
     if constexpr (detail::later_result<result>) {
+        static_assert(
+            !detail::destroyed_twice<Write, boost::asio::use_awaitable_t<>>,
+            "Within a co_await expression GCC 12 destroys twice what a lambda captures by value. "
+            "Capture by reference, or give the function a name and pass that name");
         return detail::write_fenced_later<result>(std::move(token),
                                                   std::decay_t<Write>{std::forward<Write>(write)});
     } else {
