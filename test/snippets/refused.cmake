@@ -53,5 +53,8 @@ foreach(name IN ITEMS a_body_takes_a_guard_that_it_could_change a_body_takes_a_g
 endforeach()
 mistake(a_body_returns_nothing_to_await "The body has to return an asio::awaitable" ON)
 mistake(a_body_gives_what_has_no_default "What the body gives has to be default-constructible" ON)
+foreach(name IN ITEMS rows_are_told_as_text an_error_is_told_for_acceptance an_acceptance_may_be_missing)
+    mistake(${name} "return a bool, or how many rows were written" ON)
+endforeach()
 mistake(an_operation_is_not_awaited "an_operation_is_not_awaited:[^\n]*${ignored}" ON)
 mistake(a_guard_of_a_function_is_dropped "a_guard_of_a_function_is_dropped:[^\n]*${ignored}" ON)

@@ -86,6 +86,16 @@ struct mistakes : surroundings {
             done);
     }
 
+    void write_fenced()
+    {
+#line 1 "rows_are_told_as_text"
+        colock::fenced(held, [](const std::string&) { return "1"; });
+#line 1 "an_error_is_told_for_acceptance"
+        colock::fenced(held, [](const std::string&) { return colock::error_code{}; });
+#line 1 "an_acceptance_may_be_missing"
+        colock::fenced(held, [](const std::string&) { return std::optional<bool>{}; });
+    }
+
     colock::unique_lock hold();
     void drop()
     {

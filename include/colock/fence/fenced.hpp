@@ -50,15 +50,17 @@ namespace fence {
 
 namespace detail {
 
+// `auto`: with `bool`, clang would not show the user's line beside the message.
 template <class Written>
-bool is_accepted(const Written& written)
+auto is_accepted(const Written& written)
 {
-    static_assert(
-        !std::is_pointer_v<std::decay_t<Written>>,
-        "return a bool, or how many rows were written as a number; libpq tells it as text");
     if constexpr (std::is_integral_v<Written> && !std::is_same_v<Written, bool>) {
         return written > 0 && written != static_cast<Written>(-1); // drivers' word for "unknown"
     } else {
+        // Where others convert to true that may mean an error, or an optional that holds false.
+        static_assert(
+            std::is_same_v<Written, bool>,
+            "return a bool, or how many rows were written as a number; libpq tells it as text");
         return static_cast<bool>(written);
     }
 }
