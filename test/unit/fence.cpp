@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
     std::ofstream{other} << "of somebody";
     for (const auto mode : {0600U, 0640U, 0755U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
-        BOOST_REQUIRE(::symlink(other.c_str(), (path + ".next").c_str()) == 0);
+        BOOST_REQUIRE(::symlink(other.c_str(), (path + ".fence.next").c_str()) == 0);
         BOOST_TEST(file::replace(path, token, "secret"));
         struct stat now {};
         BOOST_REQUIRE(::lstat(path.c_str(), &now) == 0);
@@ -182,6 +182,18 @@ BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
         BOOST_TEST(content_of(path) == "secret");
     }
     BOOST_TEST(content_of(other) == "of somebody");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_of_a_likely_name_is_left_alone)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    std::ofstream{path + ".next"} << "of somebody";
+    std::ofstream{path + ".token.next"} << "of somebody";
+    BOOST_TEST(file::replace(path, to_string(fencing_token{7, 1}), "mine"));
+    BOOST_TEST(content_of(path) == "mine");
+    BOOST_TEST(content_of(path + ".next") == "of somebody");
+    BOOST_TEST(content_of(path + ".token.next") == "of somebody");
 }
 
 // A reader that opens the file by its own name would go on with the old content.

@@ -65,12 +65,11 @@ inline void take_rights(int of, const struct stat& old, const std::string& path)
     check(::fchmod(of, old.st_mode & (is_of_group ? 0777U : 0707U)) == 0, path);
 }
 
-// All of the file, which is replaced at once. The caller excludes other writers.
-inline void replace(const std::string& path, const std::string& content)
+// All of the file, which is replaced at once, by a file `next` that is made beside it. The caller excludes other writers.
+inline void replace(const std::string& path, const std::string& next, const std::string& content)
 {
     struct stat old {};
     const bool is_there = look(path, old);
-    const std::string next = path + ".next";
     {
         ::unlink(next.c_str()); // which a crash has left
         const descriptor out{next, O_WRONLY | O_CREAT | O_EXCL, is_there ? 0600U : 0666U};
@@ -92,6 +91,12 @@ inline void replace(const std::string& path, const std::string& content)
     check(in.number() >= 0 && ::fsync(in.number()) == 0, folder);
 }
 
+// Of the file at this path, while it is written. `path + ".next"` could be somebody's file.
+inline std::string next_of(const std::string& path)
+{
+    return path + ".fence.next";
+}
+
 // Whether the token was accepted; it is on the disk then.
 inline bool present(const std::string& path, const std::string& token)
 {
@@ -110,7 +115,7 @@ inline bool present(const std::string& path, const std::string& token)
         return false;
     }
     if (seen != token) {
-        replace(path + ".token", token);
+        replace(path + ".token", next_of(path), token);
     }
     return true;
 }
@@ -144,7 +149,8 @@ private:
 } // namespace colock::detail::fence_file
 
 /// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
-/// `flock` while that is compared and written. All throw `std::system_error` when the system refuses something. When another
+/// `flock` while that is compared and written. Both files are written as `F.fence.next`, which takes their place; a file of that
+/// name is deleted. All throw `std::system_error` when the system refuses something. When another
 /// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three
 /// is a symbolic link: give the path for which `F` stands, and delete a link `F.token` or `F.fence`. Users who share `F` need to
 /// be able to read all three, and to replace each other's files in their folder, so without a sticky bit; over NFS, to write
@@ -166,7 +172,7 @@ namespace colock::fence::file {
     const detail::fence_file::exclusion alone{path};
     const bool accepted = detail::fence_file::present(path, token);
     if (accepted) {
-        detail::fence_file::replace(path, content);
+        detail::fence_file::replace(path, detail::fence_file::next_of(path), content);
     }
     return accepted;
 }
