@@ -221,6 +221,8 @@ public:
             --cancellations_;
             p.cancelled = true;
             feed(s.process, lab, [&](auto& out) { p.machine->cancel(lab.rules.at_once, out); });
+            expect(p.told || lab.rules.processes[s.process] != role::wait,
+                   "G4: a wait goes on when it was cancelled");
             break;
         }
     }
@@ -561,6 +563,12 @@ BOOST_AUTO_TEST_CASE(one_is_cancelled)
 BOOST_AUTO_TEST_CASE(one_is_cancelled_and_leaves_no_trace)
 {
     explore({.lost = 1, .expiries = 1, .cancellations = 2, .at_once = false}, 5'000);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_waits_is_cancelled)
+{
+    explore({.processes = {role::wait, arrives, arrives}, .cancellations = 1, .at_once = false},
+            10'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_barrier_of_two)

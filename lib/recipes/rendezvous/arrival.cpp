@@ -219,7 +219,7 @@ void arrival::cancel(bool at_once, commands& out)
         return;
     }
     const bool is_first = !std::exchange(leaves_, true);
-    if (at_once) {
+    if (at_once || rules_.what == role::wait) { // which leaves no trace to wait for
         told_ = true;
         out.push_back({kind::cancelled});
     }

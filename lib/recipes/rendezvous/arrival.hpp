@@ -84,7 +84,7 @@ public:
     void listed(const error_code& ec, const names& children, commands& out);
     void answered(const error_code& ec, commands& out);
     // `at_once`: the caller has its outcome now, and the arrival is taken back in the background. Else it has the outcome when
-    // no trace is left.
+    // no trace is left; one that only waits leaves none.
     void cancel(bool at_once, commands& out);
 
     // The same for equal states; for the walk over all of them.
