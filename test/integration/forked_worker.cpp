@@ -65,6 +65,9 @@ struct possessions {
         term = co_await leader.async_campaign();
         auto seen = co_await zk->async_watch_exists(plain.path() + "-never");
         changes = std::move(seen.changes);
+        colock::member_options me;
+        me.name = "me";
+        here = co_await colock::group{*zk, plain.path() + "-group"}.async_join(me);
         changes.async_wait([](colock::error_code, const colock::watch_event&) {});
         locked.async_wait_lost([](colock::error_code, colock::error_code) {});
         plain.async_try_lock_for(1h, [](colock::error_code, const colock::unique_lock&) {});
@@ -80,10 +83,10 @@ struct possessions {
 
     [[nodiscard]] std::map<std::string, bool> guards() const
     {
-        return {{"mutex", bool(locked)},    {"shared", bool(read)},
-                {"recursive", bool(outer)}, {"recursive, inner", bool(inner)},
-                {"single", bool(alone)},    {"permit", bool(permit)},
-                {"multi_lock", bool(both)}, {"election", bool(term)}};
+        return {
+            {"mutex", bool(locked)},           {"shared", bool(read)},   {"recursive", bool(outer)},
+            {"recursive, inner", bool(inner)}, {"single", bool(alone)},  {"permit", bool(permit)},
+            {"multi_lock", bool(both)},        {"election", bool(term)}, {"group", bool(here)}};
     }
 
     colock::mutex plain;
@@ -103,6 +106,7 @@ struct possessions {
     colock::permit permit;
     colock::multi_guard both;
     colock::leadership term;
+    colock::membership here;
     colock::watch changes;
     std::vector<std::string> nodes;
 };
@@ -196,6 +200,7 @@ asio::awaitable<void> start_operations()
     forked("async_unlock of several", std::get<0>(co_await all->both.async_unlock(no_throw)));
     forked("async_release", std::get<0>(co_await all->permit.async_release(no_throw)));
     forked("async_proclaim", std::get<0>(co_await all->term.async_proclaim("other", no_throw)));
+    forked("async_leave", std::get<0>(co_await all->here.async_leave(no_throw)));
     forked("async_close", std::get<0>(co_await zk->async_close(no_throw)));
 }
 

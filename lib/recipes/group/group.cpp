@@ -217,7 +217,7 @@ membership::~membership()
 
 membership::operator bool() const noexcept
 {
-    return node_ && node_->is_member();
+    return node_ && !detail::is_inherited(core_) && node_->is_member();
 }
 
 const std::string& membership::name() const noexcept
