@@ -3,6 +3,7 @@
 
 #include <colock/client.hpp>
 #include <colock/detail/operation.hpp>
+#include <colock/diagnostics.hpp>
 
 #include "recipes/borrowed_client.hpp"
 #include "recipes/pauses.hpp"
@@ -53,14 +54,19 @@ protected:
     template <class Answer, class Then>
     auto guarded(Then then)
     {
-        return asio::bind_executor(
-            core_->strand(),
-            asio::bind_cancellation_slot(inner_.slot(), [self = this->shared_from_this(),
-                                                         then](error_code ec, Answer answer) {
-                if (self->op_) { // else it is over
-                    then(ec, std::move(answer));
-                }
-            }));
+        auto words = std::make_shared<diagnostics>();
+        auto& to = *words;
+        return bind_diagnostics(
+            to, asio::bind_executor(
+                    core_->strand(),
+                    asio::bind_cancellation_slot(
+                        inner_.slot(), [self = this->shared_from_this(), words = std::move(words),
+                                        then](error_code ec, Answer answer) {
+                            if (self->op_) { // else it is over
+                                self->why_ = words->message();
+                                then(ec, std::move(answer));
+                            }
+                        })));
     }
 
     void look_again_after(watch changes)
@@ -116,7 +122,7 @@ protected:
     void finish(Result now) { complete({}, std::move(now)); }
     void fail(const error_code& ec, const std::string& about = {})
     {
-        op_->explain(ec, [&] { return words_about(about, ec); });
+        op_->explain(ec, [&] { return why_.empty() ? words_about(about, ec) : why_; });
         complete(ec, {});
     }
     void refuse(const error_code& ec, std::string detail)
@@ -140,6 +146,7 @@ private:
     operation_ptr<error_code, Result> op_;
     asio::cancellation_signal inner_;
     std::vector<watch> changes_; // one of them is enough
+    std::string why_;            // what was asked for last has failed, with path and permission
     pauses pace_;
 };
 

@@ -12,6 +12,7 @@
 #include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -381,6 +382,19 @@ BOOST_AUTO_TEST_CASE(another_kind_of_use_is_refused)
     BOOST_TEST(a.state->why == errc::conflicting_use);
     held = {};
     check_nothing_left();
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_read_the_election_learns_what_is_missing)
+{
+    constexpr std::int32_t all_but_read = 30;
+    admin.create(directory, {}, admin_session::mode::persistent, {{all_but_read}});
+    auto& a = connect();
+    diagnostics why;
+    outcome<identity> changed;
+    election{a, directory, "ann"}.async_wait_change({}, bind_diagnostics(why, changed.handler()));
+    BOOST_TEST(code_of(io, changed) == zookeeper_errc::no_auth);
+    BOOST_TEST(why.message().find("READ on " + directory) != std::string::npos, why.message());
+    admin.set_acl(directory, {{31}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -317,6 +318,19 @@ BOOST_AUTO_TEST_CASE(bad_input_for_a_position)
     client idle{io, {.hosts = server.connect_string()}};
     async_wait_position(idle, held.node(), curator_layout(), {}, unconnected.handler());
     BOOST_TEST(code_of(io, unconnected) == errc::not_connected);
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_read_the_queue_learns_what_is_missing)
+{
+    constexpr std::int32_t all_but_read = 30;
+    admin.create(directory, {}, admin_session::mode::persistent, {{all_but_read}});
+    diagnostics why;
+    outcome<std::size_t> o;
+    async_wait_position(connect(), directory + "/x-lock-0000000007", curator_layout(), {},
+                        bind_diagnostics(why, o.handler()));
+    BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);
+    BOOST_TEST(why.message().find("READ on " + directory) != std::string::npos, why.message());
+    admin.set_acl(directory, {{31}});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
