@@ -257,6 +257,13 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused)
         BOOST_CHECK_THROW(s.w.start_process("odd", s.second.main(), {.drift = drift}),
                           std::invalid_argument);
     }
+    for (const auto time : {std::chrono::nanoseconds{-1}, std::chrono::nanoseconds::max()}) {
+        BOOST_CHECK_THROW(s.w.run_for(time), std::invalid_argument);
+        BOOST_CHECK_THROW(s.w.run_until([] { return false; }, time), std::invalid_argument);
+    }
+    for (const auto time : {-1ms, std::chrono::milliseconds::max()}) {
+        BOOST_CHECK_THROW(s.w.start_rival("rival", "/locks/m", time), std::invalid_argument);
+    }
     asio::io_context context;
     const client_options options{.hosts = s.w.hosts()};
     BOOST_CHECK_THROW(client(context, options), std::logic_error); // outside the processes

@@ -60,6 +60,15 @@ void refuse_shared_colock()
     }
 }
 
+// Later ones overflow.
+void refuse_odd(std::chrono::milliseconds time)
+{
+    using namespace std::chrono_literals;
+    if (time < 0ms || time > 24h * 365 * 100) {
+        throw std::invalid_argument{"times of a world are from 0 to 100 years"};
+    }
+}
+
 void refuse_processes()
 {
     if (process::running() != nullptr) {
@@ -263,6 +272,7 @@ void world::start_rival(const std::string& name, const std::string& path,
     if (!path.starts_with('/') || path.ends_with('/')) {
         throw std::invalid_argument{"\"" + path + "\" is no path of a lock, such as \"/locks/a\""};
     }
+    refuse_odd(hold);
     auto& made = impl_->add(name, 0);
     made.is_rival = true;
     made.main = [this, &made, path, hold](asio::io_context& context, std::string hosts) {
@@ -307,12 +317,14 @@ std::chrono::nanoseconds world::now() const noexcept
 void world::run_for(std::chrono::nanoseconds duration)
 {
     refuse_processes();
+    refuse_odd(std::chrono::floor<std::chrono::milliseconds>(duration));
     impl_->time.run_until(impl_->time.now() + duration);
 }
 
 bool world::run_until(const std::function<bool()>& is_true, std::chrono::nanoseconds limit)
 {
     refuse_processes();
+    refuse_odd(std::chrono::floor<std::chrono::milliseconds>(limit));
     auto& time = impl_->time;
     const auto end = time.now() + limit;
     while (!is_true()) {
