@@ -94,9 +94,11 @@ void member_node::enter()
     // tick later, and sessions end at whole ticks.
     const auto& o = core_->options();
     const auto limit = std::max(core_->session_timeout(), o.session_timeout) + 2 * o.tick;
-    mutex_->async_try_lock_for(limit, guarded<unique_lock>([this](error_code ec, unique_lock held) {
-                                   entered(ec, std::move(held));
-                               }));
+    mutex_->async_try_lock_for(
+        limit,
+        bind_diagnostics(words_, guarded<unique_lock>([this](error_code ec, unique_lock held) {
+                             entered(ec, std::move(held));
+                         })));
 }
 
 void member_node::entered(const error_code& ec, unique_lock&& held)
@@ -110,6 +112,9 @@ void member_node::entered(const error_code& ec, unique_lock&& held)
                         failure == errc::no_answer;
     if (failure && (!again || !passes)) {
         mutex_.reset();
+        if (joining_ && ec) { // which option, or which permission
+            joining_->explain(ec, "the member " + name_ + ": " + words_.message());
+        }
         over(failure);
     } else if (failure) {
         pace_.after_event(*core_, [self = shared_from_this()] {

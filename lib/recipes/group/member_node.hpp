@@ -1,6 +1,7 @@
 // The node of a member: this process's name in a group.
 #pragma once
 
+#include <colock/diagnostics.hpp>
 #include <colock/group.hpp>
 #include <colock/single_node_mutex.hpp>
 
@@ -59,6 +60,7 @@ private:
     protocol::member_text said_;
     protocol::member_text known_; // the last that was not refused
 
+    diagnostics words_; // of the last try
     std::optional<single_node_mutex> mutex_;
     unique_lock held_;
     error_code why_;                  // it is a member no more
