@@ -520,6 +520,15 @@ BOOST_AUTO_TEST_CASE(an_update_that_is_refused_ends_no_membership)
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_membership_that_is_moved_to_itself_stays)
+{
+    auto here = join(connect(), "ann");
+    auto& same = here;
+    here = std::move(same);
+    BOOST_TEST(static_cast<bool>(here));
+    BOOST_TEST(here.name() == "ann");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test::group_test

@@ -202,9 +202,9 @@ membership::membership(std::shared_ptr<detail::client_core> core,
 
 membership& membership::operator=(membership&& other) noexcept
 {
-    membership before{std::move(*this)};
-    core_ = std::move(other.core_);
-    node_ = std::move(other.node_);
+    membership taken{std::move(other)};
+    core_.swap(taken.core_);
+    node_.swap(taken.node_);
     return *this;
 }
 
