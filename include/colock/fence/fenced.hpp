@@ -55,7 +55,9 @@ template <class Written>
 auto is_accepted(const Written& written)
 {
     if constexpr (std::is_integral_v<Written> && !std::is_same_v<Written, bool>) {
-        return written > 0 && written != static_cast<Written>(-1); // drivers' word for "unknown"
+        // Drivers say -1 for "unknown", in an int or wider.
+        return written > 0 &&
+               (sizeof(Written) < sizeof(int) || written != static_cast<Written>(-1));
     } else {
         // Where others convert to true that may mean an error, or an optional that holds false.
         static_assert(
