@@ -210,8 +210,7 @@ public:
     /// Completion signature: `void(error_code, get_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the data have more than 32 MiB, or more than 1 MiB that do not arrive within
-    ///    half of the session time-out.
+    ///  - `zookeeper_errc::marshalling_error`: the data have more than 32 MiB.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get(std::string path, CompletionToken&& token = CompletionToken())
@@ -261,8 +260,8 @@ public:
     /// Completion signature: `void(error_code, children_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have more than
-    ///    32 MiB, or more than 1 MiB that do not arrive within half of the session time-out.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
+    ///    more than 32 MiB: too many for one list.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_children(std::string path, CompletionToken&& token = CompletionToken())
@@ -330,7 +329,7 @@ public:
     /// Completion signature: `void(error_code, acl_result found)`.
     /// Errors, besides those of every request:
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the list has more than 50,000 entries, or is as long as `async_get` says.
+    ///  - `zookeeper_errc::marshalling_error`: the list has more than 50,000 entries, or 32 MiB.
     /// Cancellation: terminal, partial, total: completes at once.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_get_acl(std::string path, CompletionToken&& token = CompletionToken())
@@ -470,8 +469,8 @@ public:
     /// Completion signature: `void(error_code, watched<children_result> found)`.
     /// Errors, besides those of every request: no watch is set then.
     ///  - `zookeeper_errc::no_node`: there is no node at `path`.
-    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have more than
-    ///    32 MiB, or more than 1 MiB that do not arrive within half of the session time-out.
+    ///  - `zookeeper_errc::marshalling_error`: the node has more than 250,000 children, or their names have
+    ///    more than 32 MiB: too many for one list.
     /// Cancellation: terminal, partial, total: completes at once, without a watch.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_watch_children(std::string path, CompletionToken&& token = CompletionToken())

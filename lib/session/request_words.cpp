@@ -58,11 +58,10 @@ bool is_cut_off(const request& r, const zk::reply& reply)
 
 std::string too_many_names_words(const request& r)
 {
-    return "path " + r.call.path + ": too many children for one list, more than " +
-           std::to_string(zk::frame_guard::most_names) + ", or " +
+    return "path " + r.call.path + ": it has more than " +
+           std::to_string(zk::frame_guard::most_names) + " children, or their names more than " +
            std::to_string(zk::frame_guard::largest_frame >> 20) +
-           " MiB of names, or more than arrive within half of the session time-out; remove some, "
-           "or spread them over several directories";
+           " MiB, too many for one list; remove some, or spread them over several directories";
 }
 
 } // namespace colock::detail

@@ -91,7 +91,8 @@ private:
     bool in_library_ = false; // a function of the C client is on the stack
     bool in_step_ = false;
     std::function<void(bool)> ended_; // set while the session is being ended
-    bool end_sent_ = false;
+    // Once the close was sent: so many bytes of an earlier answer come before its own.
+    std::optional<std::size_t> end_sent_;
     std::string end_tail_; // of what came after the close: the confirmation, or where it may begin
 };
 
@@ -445,8 +446,7 @@ void c_client_connection::end_session(std::function<void(bool confirmed)> done)
 
 void c_client_connection::try_to_end()
 {
-    // The confirmation is looked for in all that comes after the close: anybody's data must not come there.
-    if (end_sent_ || !is_established() || !wire_->is_attached() || handle_->is_skipping()) {
+    if (end_sent_ || !is_established() || !wire_->is_attached()) {
         return;
     }
     handle::interest next;
@@ -466,7 +466,7 @@ void c_client_connection::try_to_end()
         observer_.broken(handle::status::broken);
         return;
     }
-    end_sent_ = true;
+    end_sent_ = handle_->to_skip();
     carry_end();
 }
 
@@ -490,9 +490,11 @@ void c_client_connection::await_end()
     const auto is_confirmed = [&] { return end_tail_.find(confirmation) != std::string::npos; };
     char bytes[16 * 1024];
     const auto came = wire_->receive(bytes, sizeof bytes);
+    const auto foreign = std::min(*end_sent_, came.count);
+    *end_sent_ -= foreign;
     if (came.count != 0 && !is_confirmed()) {
         end_tail_.erase(0, end_tail_.size() - std::min(end_tail_.size(), confirmation.size() - 1));
-        end_tail_.append(bytes, came.count);
+        end_tail_.append(bytes + foreign, came.count - foreign);
     } else if (came.count == 0 && came.over) {
         const auto self = shared_from_this();
         const auto done = std::move(ended_);

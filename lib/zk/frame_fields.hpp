@@ -11,8 +11,7 @@ namespace colock::zk {
 
 inline constexpr std::size_t length_size = 4;         // before each frame
 inline constexpr std::size_t header_size = 4 + 8 + 4; // of a reply: xid, zxid, error
-inline constexpr std::size_t head_size = length_size + header_size;
-inline constexpr std::size_t password_size = 16; // of a session
+inline constexpr std::size_t password_size = 16;      // of a session
 
 template <class Integer>
     requires std::is_integral_v<Integer>

@@ -210,8 +210,9 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
     }
     const auto size = length_size + static_cast<std::size_t>(length);
     if (length > largest_frame) {
-        return bytes.size() < head_size ? verdict{finding::partial, head_size}
-                                        : verdict{finding::endless, size};
+        constexpr auto head = length_size + header_size;
+        return bytes.size() < head ? verdict{finding::partial, head}
+                                   : verdict{finding::endless, size};
     }
     if (bytes.size() < size) {
         return {finding::partial, size};
@@ -241,11 +242,6 @@ std::string frame_guard::cut_off(std::string_view bytes)
     number_ = frame_fields{bytes.substr(length_size)}.integer();
     take_off_request();
     return curtailed(bytes);
-}
-
-bool frame_guard::can_cut_off(std::string_view bytes) const noexcept
-{
-    return bytes.size() >= head_size && may_be_endless(bytes);
 }
 
 // Whether it is the answer to a request whose answers have no limit, as far as that is known. Else the connection would be

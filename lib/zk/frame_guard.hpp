@@ -61,8 +61,6 @@ public:
     [[nodiscard]] static std::string curtailed(std::string_view frame);
     // The same for an endless frame, of which `bytes` need to be the header only. The rest is not to be shown.
     [[nodiscard]] std::string cut_off(std::string_view bytes);
-    // Whether that can be done to the partial frame that begins with `bytes`.
-    [[nodiscard]] bool can_cut_off(std::string_view bytes) const noexcept;
 
     // Whether the next frame is the answer to the handshake.
     [[nodiscard]] bool in_handshake() const noexcept { return in_handshake_; }

@@ -9,9 +9,6 @@ namespace {
 
 constexpr std::size_t most_a_turn = 1 << 20;
 
-// Another server may bring shorter ones sooner; servers write no longer ones, as long as nobody sets it.
-constexpr std::size_t long_answer = 1 << 20;
-
 frame_reader::step refused(frame_guard::verdict&& verdict)
 {
     return {.next = frame_reader::action::refuse, .fault = "the server sent " + verdict.why};
@@ -27,7 +24,7 @@ void frame_reader::sent(const call& c)
     guard_.sent(c);
 }
 
-frame_reader::step frame_reader::read(wire& from, clock::duration patience)
+frame_reader::step frame_reader::read(wire& from)
 {
     if (checked_ != 0) {
         --checked_;
@@ -38,7 +35,7 @@ frame_reader::step frame_reader::read(wire& from, clock::duration patience)
     }
     // The answer to the handshake is always taken out: the C client wants 41 bytes, also when it has only 40.
     const bool looks = from.is_direct() && taken_out_.empty() && !guard_.in_handshake();
-    return looks ? look_ahead(from, patience) : take_out(from, patience);
+    return looks ? look_ahead(from) : take_out(from);
 }
 
 frame_guard::verdict frame_reader::check(std::string_view bytes)
@@ -52,7 +49,7 @@ frame_guard::verdict frame_reader::check(std::string_view bytes)
 }
 
 // What lies whole in the socket is checked there, and the C client reads it from there.
-frame_reader::step frame_reader::look_ahead(wire& from, clock::duration patience)
+frame_reader::step frame_reader::look_ahead(wire& from)
 {
     char bytes[32 * 1024];
     const auto there = from.look(bytes, sizeof bytes);
@@ -72,7 +69,7 @@ frame_reader::step frame_reader::look_ahead(wire& from, clock::duration patience
         rest.remove_prefix(verdict.size);
     }
     if (checked_ == 0) {
-        return take_out(from, patience);
+        return take_out(from);
     }
     --checked_;
     return {.next = action::read, .more = checked_ != 0 || !rest.empty()};
@@ -80,7 +77,7 @@ frame_reader::step frame_reader::look_ahead(wire& from, clock::duration patience
 
 // A frame that is not whole in the socket, or does not fit there, is taken out piece by piece. The C client must not
 // read a part of it: the rest could come between the look and the read, unchecked.
-frame_reader::step frame_reader::take_out(wire& from, clock::duration patience)
+frame_reader::step frame_reader::take_out(wire& from)
 {
     constexpr std::size_t piece = std::size_t{64} * 1024;
     for (std::size_t taken = 0; taken < most_a_turn;) {
@@ -94,12 +91,9 @@ frame_reader::step frame_reader::take_out(wire& from, clock::duration patience)
                     .more = from.is_direct() || from.holds_unread(),
                     .frame = verdict.excessive ? frame_guard::curtailed(frame) : std::move(frame)};
         }
-        const bool is_slow =
-            coming_ > patience && verdict.size > long_answer && guard_.can_cut_off(taken_out_);
-        if (verdict.found == frame_guard::finding::endless || is_slow) {
+        if (verdict.found == frame_guard::finding::endless) {
             const auto head = std::exchange(taken_out_, {});
             to_skip_ = verdict.size - head.size();
-            coming_ = {};
             unanswered_since_ = clock::now();
             return {.next = action::hand_over, .more = true, .frame = guard_.cut_off(head)};
         }
@@ -114,11 +108,6 @@ frame_reader::step frame_reader::take_out(wire& from, clock::duration patience)
             return {};
         }
         taken += came.count;
-        constexpr std::chrono::seconds longest_gap{1};
-        const auto now = clock::now();
-        coming_ = have == 0 ? clock::duration{}
-                            : coming_ + std::min<clock::duration>(now - last_piece_, longest_gap);
-        last_piece_ = now;
     }
     return {}; // others have their turn; there is more to receive
 }

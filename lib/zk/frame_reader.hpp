@@ -40,11 +40,10 @@ public:
     // So have credentials.
     void authenticates() noexcept { guard_.authenticates(); }
 
-    // Receives at most a piece, and never waits. A long answer that is still coming after `patience` is answered for as one
-    // that is too large: the C client sees none of it before it is whole, and would give the server up as silent.
-    [[nodiscard]] step read(wire& from, clock::duration patience);
-    // Whether the rest of an answer that was answered for is still to come.
-    [[nodiscard]] bool is_skipping() const noexcept { return to_skip_ != 0; }
+    // Receives at most a piece, and never waits.
+    [[nodiscard]] step read(wire& from);
+    // Of a frame that was answered for: so many bytes are still to come.
+    [[nodiscard]] std::size_t to_skip() const noexcept { return to_skip_; }
 
     [[nodiscard]] bool has_unread(const wire& from) const noexcept
     {
@@ -60,18 +59,15 @@ public:
     }
 
 private:
-    [[nodiscard]] step look_ahead(wire& from, clock::duration patience);
-    [[nodiscard]] step take_out(wire& from, clock::duration patience);
+    [[nodiscard]] step look_ahead(wire& from);
+    [[nodiscard]] step take_out(wire& from);
     [[nodiscard]] step skip(wire& from);
     [[nodiscard]] static step end_of(wire& from, bool within_frame);
     [[nodiscard]] frame_guard::verdict check(std::string_view bytes);
 
     frame_guard guard_;
-    std::size_t checked_ = 0;      // frames at the C client's descriptor that it may read
-    std::string taken_out_;        // the beginning of a frame
-    clock::time_point last_piece_; // of it
-    clock::duration
-        coming_{}; // for how long they have been coming, pauses of the program not counted
+    std::size_t checked_ = 0; // frames at the C client's descriptor that it may read
+    std::string taken_out_;   // the beginning of a frame
     std::size_t to_skip_ = 0; // of a frame that was answered for
     clock::time_point unanswered_since_;
 };

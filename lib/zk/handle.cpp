@@ -78,7 +78,7 @@ bool handle::process_read()
         return false; // there is no server yet
     }
     using action = frame_reader::action;
-    auto step = reader_.read(wire_, session_timeout() / 2);
+    auto step = reader_.read(wire_);
     switch (step.next) {
     case action::none: break;
     case action::read:

@@ -47,7 +47,8 @@ public:
     // Checks what the server has sent, and lets the C client read at most one frame of it. True when there may be
     // more. What the C client must not see breaks the connection.
     bool process_read();
-    [[nodiscard]] bool is_skipping() const noexcept { return reader_.is_skipping(); }
+    // So many bytes come before what the server sends next.
+    [[nodiscard]] std::size_t to_skip() const noexcept { return reader_.to_skip(); }
     void process_write() { client_.write(); }
 
     // Says more about the client than the constructor did. False when the C client cannot do so now.

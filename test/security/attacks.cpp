@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(a_list_of_endless_names)
     for (int i = 0; i != 2; ++i) {
         BOOST_TEST(code_of(s.io, s.start(newcomer)) == zookeeper_errc::marshalling_error);
     }
-    BOOST_TEST(s.logged("too many children for one list"));
+    BOOST_TEST(s.logged("too many for one list"));
     s.sync(newcomer);
     BOOST_TEST(newcomer.stats().connections == 1U);
     BOOST_TEST(static_cast<bool>(s.held), s.held.loss_reason().message());

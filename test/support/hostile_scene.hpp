@@ -196,7 +196,7 @@ private:
         o.hosts = front.connect_string();
         o.session_timeout = session_timeout;
         o.tick = std::min(o.tick, session_timeout / 10);
-        o.close_timeout = std::chrono::seconds{1};
+        o.close_timeout = std::max(std::chrono::milliseconds{1000}, session_timeout / 5);
         o.log = [this](log_level, std::string_view line) { log.emplace_back(line); };
         return link_client(std::move(o));
     }
