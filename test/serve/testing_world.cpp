@@ -5,6 +5,8 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
@@ -231,14 +233,66 @@ BOOST_AUTO_TEST_CASE(outside_the_processes_clocks_are_the_systems)
 BOOST_AUTO_TEST_CASE(an_exception_leaves_the_world)
 {
     testing::world w{1};
-    const auto failing = [](auto& context, std::string) -> asio::awaitable<void> {
-        co_await asio::steady_timer{context, 1s}.async_wait(asio::use_awaitable);
+    bool other_went_on = false;
+    const auto failing = [&](auto& context, std::string) -> asio::awaitable<void> {
+        const auto other = [&]() -> asio::awaitable<void> {
+            co_await asio::steady_timer{context, 1s}.async_wait(asio::use_awaitable);
+            other_went_on = true;
+        };
+        asio::steady_timer second{context, 1s};
+        asio::co_spawn(context, other(), asio::detached);
+        co_await second.async_wait(asio::use_awaitable);
         throw std::domain_error{"as it was to be"};
     };
     w.start_process("failing", failing);
     BOOST_CHECK_THROW(w.run_for(2s), std::domain_error);
     BOOST_TEST(w.has_ended("failing"));
-    w.run_for(2s);
+    w.run_for(1ms);
+    BOOST_TEST(other_went_on);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_goes_on_after_an_exception_that_a_pause_has_held_up)
+{
+    scene s;
+    s.w.pause("first");
+    s.w.perform("first", [] { throw std::domain_error{"as it was to be"}; });
+    s.w.run_for(3s);
+    BOOST_CHECK_THROW(s.w.resume("first"), std::domain_error);
+    s.w.run_for(1min);
+    BOOST_TEST(s.first.holds);
+    BOOST_TEST(s.first.grants == 1);
+}
+
+BOOST_AUTO_TEST_CASE(the_clock_of_a_suspended_process_stands_still)
+{
+    scene s;
+    const auto clock = [&] {
+        return s.w.look("first", [] { return std::chrono::steady_clock::now(); });
+    };
+    s.w.suspend("first");
+    const auto before = clock();
+    s.w.run_for(1min);
+    BOOST_TEST((clock() == before));
+    s.w.resume("first");
+    BOOST_TEST((clock() >= before));
+}
+
+BOOST_AUTO_TEST_CASE(who_may_not_read_a_node_does_not_hear_whether_it_is_there)
+{
+    testing::world w{1};
+    error_code found;
+    const auto main = [&](auto& context, std::string hosts) -> asio::awaitable<void> {
+        client maker{context, {.hosts = hosts, .credentials = {{"digest", "maker:x"}}}};
+        client other{context, {.hosts = hosts}};
+        co_await maker.async_connect(asio::use_awaitable);
+        co_await other.async_connect(asio::use_awaitable);
+        const create_options mine{.acl = creator_acl()};
+        co_await maker.async_create("/a", "", mine, asio::use_awaitable);
+        found = std::get<0>(co_await other.async_exists("/a", asio::as_tuple(asio::use_awaitable)));
+    };
+    w.start_process("both", main);
+    BOOST_REQUIRE(w.run_until([&] { return w.has_ended("both"); }, 1min));
+    BOOST_TEST((found == zookeeper_errc::no_auth));
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_are_refused)

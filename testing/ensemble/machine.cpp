@@ -85,7 +85,17 @@ void machine::go_on()
         const auto process = process_;
         while (process == process_ && !stopped_ && !waiting_.empty()) {
             auto what = waiting_.pop();
-            what();
+            try {
+                what();
+            } catch (...) {
+                // Else the rest would wait until somebody resumes the process once more.
+                time_.at(time_.now(), [this, process] {
+                    if (process == process_ && !stopped_) {
+                        go_on();
+                    }
+                });
+                throw;
+            }
         }
     };
     perform(all);

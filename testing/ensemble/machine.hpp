@@ -43,7 +43,10 @@ public:
     // suspended.
     [[nodiscard]] std::chrono::nanoseconds clock() const noexcept;
     // The same without the times in which it was suspended.
-    [[nodiscard]] std::chrono::nanoseconds awake() const noexcept { return clock() - slept_; }
+    [[nodiscard]] std::chrono::nanoseconds awake() const noexcept
+    {
+        return (asleep_since_.count() == -1 ? clock() : asleep_since_) - slept_;
+    }
     // The first instant at which clock() shows that.
     [[nodiscard]] instant when(std::chrono::nanoseconds clock) const noexcept;
 

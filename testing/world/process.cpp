@@ -72,6 +72,8 @@ void process::leave()
             context_->poll();
         } catch (...) {
             thrown = std::current_exception();
+            // What else was ready is no timer, which plan() would see: it is enough to come here once more.
+            machine_.after(std::chrono::nanoseconds{0}, [] {});
         }
     }
     if (--depth_ == 0) {
