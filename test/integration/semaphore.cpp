@@ -1,14 +1,18 @@
 // The semaphore, against a real server.
 #include "semaphore_scene.hpp"
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace colock::test::semaphore_test {
@@ -152,6 +156,34 @@ BOOST_AUTO_TEST_CASE(G5_permits_are_lost_and_told)
     static_cast<void>(code_of(io, o));
     BOOST_TEST(value_of(io, closed) == errc::client_closed);
     BOOST_TEST(taken() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(G5_they_were_deleted_by_hand_and_that_shows_at_the_release)
+{
+    auto& c = connect();
+    auto held = acquire({c, directory, 2}, 2);
+    admin.remove(held.nodes().back());
+    BOOST_TEST(release(held) == errc::node_deleted);
+    check_nothing_is_left();
+
+    held = acquire({c, directory, 2}, 2);
+    auto rest = held.split(1);
+    admin.remove(held.nodes().front());
+    held = {};
+    BOOST_TEST(until([&] { return rest.loss_reason() == errc::node_deleted; }));
+    rest = {};
+
+    std::optional<std::exception_ptr> of_body;
+    semaphore{c, directory, 2}.async_with_permits(
+        [&](const permit& p) -> asio::awaitable<void> {
+            admin.remove(p.nodes().front());
+            co_return;
+        },
+        [&](std::exception_ptr e) { of_body = e; });
+    BOOST_TEST_REQUIRE(until([&] { return of_body.has_value() && *of_body; }));
+    BOOST_CHECK_EXCEPTION(std::rethrow_exception(*of_body), boost::system::system_error,
+                          [](const auto& e) { return e.code() == errc::lock_lost; });
+    check_nothing_is_left();
 }
 
 BOOST_AUTO_TEST_CASE(G4_one_who_waits_survives_the_loss_of_his_session)

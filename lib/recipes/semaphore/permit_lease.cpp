@@ -196,7 +196,14 @@ void permit_lease::remove(const std::string& path, node& of)
 {
     auto own =
         make_request({.op = zk::opcode::remove, .path = path}, on_loss::repeat,
-                     [self = shared_from_this(), path](zk::reply&& r) { self->removed(path, r); });
+                     [self = shared_from_this(), path, on = core_->connection_id()](zk::reply&& r) {
+                         if (r.error == zookeeper_errc::no_node && on != 0 &&
+                             on == self->core_->connection_id()) {
+                             // It was sent once, so another client deleted the node, and before a watch told of it.
+                             self->lose(errc::node_deleted);
+                         }
+                         self->removed(path, r);
+                     });
     own->of_lock = true;
     of.removal = own.get();
     core_->submit(std::move(own));
