@@ -66,7 +66,10 @@ transition holding::listed(context& c, const error_code& ec, const listing& l, c
             c.listings.send(out);
             return stay();
         }
-        return stepped_down(c, ec, out);
+        // A transaction is refused where an earlier one was carried out, so its answer tells as well.
+        unlisted_ = true;
+        out.push_back({command::kind::step_down, readers_name(c)});
+        return stay();
     }
     if (std::ranges::find(l.children, readers_name(c)) != l.children.end()) {
         return became_reader(c, out);
@@ -80,7 +83,7 @@ transition holding::stepped_down(context& c, const error_code& ec, commands& out
     if (!stepping_down_ || outcome_unknown(ec)) {
         return stay(); // connected() lists, and the listing tells
     }
-    if (!ec) {
+    if (!ec || ec == zookeeper_errc::node_exists) { // no other client has its guid
         return became_reader(c, out);
     }
     if (is_retryable(ec)) {
@@ -88,6 +91,12 @@ transition holding::stepped_down(context& c, const error_code& ec, commands& out
         return stay();
     }
     stepping_down_ = false;
+    if (unlisted_ && ec != zookeeper_errc::no_node) {
+        if (!abandoned_) {
+            out.push_back({command::kind::shared, {}, ec});
+        }
+        return finish(ec, out);
+    }
     if (abandoned_) {
         return leave(c, out);
     }

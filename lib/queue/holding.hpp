@@ -45,6 +45,8 @@ private:
     bool stepping_down_ = false;
     // The caller left while a step-down was unanswered. The contender then removes whichever node exists.
     bool abandoned_ = false;
+    // The answer to a step-down was lost, and the listing refused: nobody knows which node exists.
+    bool unlisted_ = false;
 };
 
 } // namespace colock::protocol::queue

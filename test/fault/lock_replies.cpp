@@ -479,6 +479,34 @@ BOOST_AUTO_TEST_CASE(the_directory_vanishes_with_all_in_it_between_create_and_li
     check_nothing_left();
 }
 
+// ---- a reply is lost, and the directory cannot be listed any more
+
+constexpr std::int32_t all_but_read = 30;
+
+BOOST_AUTO_TEST_CASE(G3_a_downgrade_whose_reply_is_lost_is_found_without_a_listing)
+{
+    auto& c = through();
+    shared_mutex lock{c, directory};
+    outcome<unique_lock> locked;
+    lock.async_lock(locked.handler());
+    auto held = value_of(io, locked);
+    auto lost = proxy.on_reply(opcode::multi, reaction::drop_and_cut);
+    proxy.refuse(true); // the next connection
+    outcome<shared_lock> stepped_down;
+    lock.async_downgrade(std::move(held), stepped_down.handler());
+    BOOST_TEST(until([&] { return lost.fired() == 1; }));
+    BOOST_TEST(suspended(c));
+    const auto names = queue();
+    admin.set_acl(directory, {{all_but_read, "world", "anyone"}});
+    proxy.refuse(false);
+    auto reader = value_of(io, stepped_down);
+    BOOST_TEST(bool(reader));
+    admin.set_acl(directory, {{permission_all, "world", "anyone"}});
+    BOOST_TEST(queue() == names);
+    reader = {};
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
 {
     auto& c = through();

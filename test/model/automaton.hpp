@@ -35,7 +35,7 @@ enum class input_kind : std::uint8_t {
     try_join,
 };
 
-enum class answer : std::uint8_t { ok, no_node, throttled, unknown };
+enum class answer : std::uint8_t { ok, no_node, throttled, node_exists, no_auth, unknown };
 
 struct input {
     input_kind kind;
@@ -150,6 +150,8 @@ private:
         static const error_code codes[] = {{},
                                            zookeeper_errc::no_node,
                                            zookeeper_errc::throttled_op,
+                                           zookeeper_errc::node_exists,
+                                           zookeeper_errc::no_auth,
                                            zookeeper_errc::connection_loss};
         const auto& ec = codes[static_cast<std::size_t>(in.code)];
         const auto& name = text_[in.name];

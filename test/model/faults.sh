@@ -128,6 +128,9 @@ by=sharing/G1_G2_G4_one_steps_down:G \
 by=sharing/G3_one_steps_down_and_one_cancels_or_loses_its_connection:G3 \
     plant "stepping down forgotten" lib/queue/holding.cpp \
     "$(in_function connected 's/c.listings.send\(out\);//')"
+by=sharing/G3_one_steps_down_and_may_list_no_more:G3 \
+    plant "stepped down, and does not know" lib/queue/holding.cpp \
+    "$(in_function stepped_down 's/ \|\| ec == zookeeper_errc::node_exists//')"
 by=sharing/G1_G2_G4_one_steps_down:G5 \
     plant "left while stepping down" lib/queue/holding.cpp \
     "$(in_function leave 's/if \(stepping_down_\)/if (false)/')"
@@ -515,7 +518,6 @@ by=rendezvous/a_barrier_and_one_is_replaced:"G4" \
 by=rendezvous/one_may_not_list:"G3" \
     plant "leaves the arrival of one that may not list" lib/recipes/rendezvous/arrival.cpp \
     "$(in_function listed 's/fail\(ec, out\);/phase_.reset(); fail(ec, out);/')"
-
 # ---- shards
 
 by=shards/three_members:"gives up" \

@@ -94,7 +94,7 @@ struct request {
     std::uint8_t directory = 0; // of list_again: where it has made way
 };
 
-enum class result : std::uint8_t { ok, no_node, throttled };
+enum class result : std::uint8_t { ok, no_node, throttled, node_exists, no_auth };
 
 // What a connection carries to its client: replies and events in one order.
 struct message {

@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(G3_one_steps_down_and_one_cancels_or_loses_its_connection)
     explore({.clients = 2, .readers = "ww", .cancels = 1, .breaks = 2, .downgrades = 2}, 550'000);
 }
 
+// Its next transaction tells what became of the one whose answer was lost.
+BOOST_AUTO_TEST_CASE(G3_one_steps_down_and_may_list_no_more)
+{
+    for (const auto* who : {"wr", "ww"}) {
+        explore({.clients = 2,
+                 .readers = who,
+                 .cancels = 1,
+                 .breaks = 1,
+                 .denials = 1,
+                 .downgrades = 1},
+                who[1] == 'w' ? 141'000 : 78'000);
+    }
+}
+
 // A contender forgets with its node what a listing has shown. So fewer states follow a loss than ways lead to it.
 BOOST_AUTO_TEST_CASE(G5_one_steps_down_and_loses_its_node_or_its_session)
 {

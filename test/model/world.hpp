@@ -15,9 +15,13 @@ public:
     explicit world(const scenario& s)
         : one_by_one_{s.one_by_one}, stalls_{s.stalls}, careful_{s.careful}, offers_{s.offers},
           cancels_{s.cancels}, breaks_{s.breaks}, expiries_{s.expiries}, removals_{s.removals},
-          downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals}, reaps_{s.reaps},
-          lags_{s.lags}, server_{s.clients,      s.directory_exists, laboratory::names_of(s),
-                                 s.first_number, s.replaceable,      s.stranger},
+          downgrades_{s.downgrades}, changes_{s.changes}, refusals_{s.refusals},
+          denials_{s.denials}, reaps_{s.reaps}, lags_{s.lags}, server_{s.clients,
+                                                                       s.directory_exists,
+                                                                       laboratory::names_of(s),
+                                                                       s.first_number,
+                                                                       s.replaceable,
+                                                                       s.stranger},
           clients_(s.clients), foreigners_expected_{s.elders + (s.foreigner ? 1u : 0u)},
           may_step_down_{s.foreigner}, impatient_elders_{!s.patient_elders}
     {
@@ -43,6 +47,9 @@ public:
                 add(step_kind::process, i);
                 if (refusals_ != 0 && s.requests.front().op != operation::forget) {
                     add(step_kind::refuse, i);
+                }
+                if (denials_ != 0 && c.stepping_down && s.requests.front().op == operation::list) {
+                    add(step_kind::deny, i);
                 }
             }
             if (!s.messages.empty()) {
@@ -221,7 +228,11 @@ public:
             break;
         case step_kind::refuse:
             --refusals_;
-            server_.refuse(i);
+            server_.refuse(i, result::throttled);
+            break;
+        case step_kind::deny:
+            --denials_;
+            server_.refuse(i, result::no_auth);
             break;
         case step_kind::fall_behind:
             --lags_;
@@ -270,7 +281,7 @@ public:
         byte(server_.creations);
         byte(last_granted_);
         byte(last_writer_);
-        byte(downgrades_ | unsigned{server_.first_number != 0} << 4);
+        byte(downgrades_ | unsigned{server_.first_number != 0} << 4 | denials_ << 5);
         byte(server_.nodes.size());
         for (const auto& n : server_.nodes) {
             word(n.name); // which determines the client
@@ -394,8 +405,8 @@ private:
     bool stalls_;
     bool careful_;
     unsigned offers_;
-    unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, reaps_,
-        lags_;
+    unsigned cancels_, breaks_, expiries_, removals_, downgrades_, changes_, refusals_, denials_,
+        reaps_, lags_;
     std::uint8_t last_granted_ = 0; // the last one, by the transaction that created its node
     std::uint8_t last_writer_ = 0;  // of those who do not share
     zookeeper server_;

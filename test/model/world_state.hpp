@@ -24,6 +24,7 @@ struct scenario {
     unsigned removals = 0;   // of any node, by an operator
     unsigned changes = 0;    // of any node's data, by an operator
     unsigned refusals = 0;   // of a request, which can be repeated
+    unsigned denials = 0;    // of a listing, by one who steps down, for good
     unsigned reaps = 0;      // of the directory, while it is empty
     unsigned downgrades = 0; // of a writer that holds the lock
     bool foreigner =
@@ -70,6 +71,7 @@ enum class step_kind : std::uint8_t {
     remove_node,
     change_node,
     refuse,
+    deny,
     reap,
     foreigner_steps_down,
     step_down,
@@ -108,6 +110,7 @@ inline std::string to_string(const step& s)
                                             "remove node",
                                             "change node",
                                             "refuse",
+                                            "deny",
                                             "reap",
                                             "foreigner steps down",
                                             "step down",

@@ -74,7 +74,9 @@ public:
             break;
         case operation::step_down: {
             const auto own = node_of(client);
-            if (own == nodes.size() || nodes[own].shared) {
+            if (exists(r.name)) {
+                reply.code = result::node_exists;
+            } else if (own == nodes.size()) {
                 reply.code = result::no_node;
             } else {
                 auto reader = nodes[own];
@@ -127,8 +129,8 @@ public:
         }
     }
 
-    // It is answered, but not carried out, for a reason that will pass.
-    void refuse(std::size_t client)
+    // It is answered, but not carried out.
+    void refuse(std::size_t client, result why)
     {
         auto& s = sessions[client];
         const auto r = s.requests.front();
@@ -136,7 +138,7 @@ public:
         if (s.connected && is_answered(r.op)) {
             s.messages.push_back({.op = r.op,
                                   .wanted = r.wanted,
-                                  .code = result::throttled,
+                                  .code = why,
                                   .name = r.name,
                                   .turn = r.turn,
                                   .led = s.led});

@@ -5,6 +5,21 @@
 
 namespace colock::test::contender_play {
 
+namespace {
+
+// The answer to its step-down was lost, and it may not list.
+play stepping_down_unlisted()
+{
+    auto p = holding();
+    BOOST_TEST(p.step_down() == "step down 5");
+    BOOST_TEST(p.broken({"step"}) == "");
+    BOOST_TEST(p.connected() == "list");
+    BOOST_TEST(p.listed(no_auth) == "step down 5");
+    return p;
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_SUITE(contender_leave)
 
 // ---- disconnected
@@ -145,6 +160,31 @@ BOOST_AUTO_TEST_CASE(session_expired_before_the_first_create_costs_no_place)
     BOOST_TEST(p.join(false) == "");
     BOOST_TEST(p.expired() == "");
     BOOST_TEST(p.connected(session + 1) == "create #1, list");
+}
+
+// ---- stepping down
+
+BOOST_AUTO_TEST_CASE(step_down_of_unknown_outcome_is_found)
+{
+    auto p = stepping_down_unlisted();
+    BOOST_TEST(p.stepped_down(zookeeper_errc::node_exists) == "shared, watch 5");
+}
+
+BOOST_AUTO_TEST_CASE(step_down_of_unknown_outcome_and_the_node_was_deleted)
+{
+    auto p = stepping_down_unlisted();
+    BOOST_TEST(p.stepped_down(no_node) == "lost: node_deleted, gone");
+}
+
+BOOST_AUTO_TEST_CASE(G3_step_down_of_unknown_outcome_that_is_refused_is_told)
+{
+    auto p = stepping_down_unlisted();
+    const auto refused = std::to_string(no_auth.value());
+    BOOST_TEST(p.stepped_down(no_auth) == "shared: " + refused + ", gone: " + refused);
+
+    auto q = stepping_down_unlisted();
+    BOOST_TEST(q.leave() == "");
+    BOOST_TEST(q.stepped_down(no_auth) == "gone: " + refused);
 }
 
 // ---- leaving

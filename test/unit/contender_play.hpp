@@ -62,6 +62,16 @@ public:
         contender_.watch_own_node(out_);
         return said();
     }
+    std::string step_down()
+    {
+        contender_.step_down(out_);
+        return said();
+    }
+    std::string stepped_down(const error_code& ec = {})
+    {
+        contender_.stepped_down(ec, out_);
+        return said();
+    }
     std::string connected(std::int64_t with = session)
     {
         contender_.connected(with, out_);
@@ -148,6 +158,7 @@ public:
             all += request == "make"     ? directory_made(lost_connection)
                    : request == "create" ? created(lost_connection)
                    : request == "list"   ? listed(lost_connection)
+                   : request == "step"   ? stepped_down(lost_connection)
                    : request == "remove"
                        ? removed(lost_connection)
                        : watched(std::stoi(std::string{request}), lost_connection);
