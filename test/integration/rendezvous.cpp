@@ -11,11 +11,13 @@
 #include <boost/asio/strand.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <list>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -291,6 +293,28 @@ BOOST_AUTO_TEST_CASE(one_that_may_list_no_more_leaves_no_arrival)
     BOOST_TEST(code_of(io, o) == zookeeper_errc::no_auth);
     BOOST_TEST(why.message().starts_with("latch " + directory + ": "));
     BOOST_TEST(!admin.exists(node).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_arrival_that_the_servers_do_not_take_back_is_logged)
+{
+    constexpr std::int32_t all_but_delete = 23;
+    std::vector<std::string> log;
+    auto& a = connect({.log = [&](log_level, std::string_view text) { log.emplace_back(text); }});
+    asio::cancellation_signal stop;
+    outcome<> o;
+    latch{a, directory, 2}.async_arrive_and_wait(
+        asio::bind_cancellation_slot(stop.slot(), o.handler()));
+    BOOST_TEST(until([&] { return arrivals() == 1; }));
+    BOOST_TEST(until([&] { return server.watch_count() == 1; })); // of its node: it has listed
+    admin.set_acl(directory, {{all_but_delete, "world", "anyone"}});
+    stop.emit(asio::cancellation_type::total);
+    BOOST_TEST(code_of(io, o) == asio::error::operation_aborted);
+    BOOST_TEST(arrivals() == 1U);
+    BOOST_TEST(std::ranges::count_if(log, [&](const std::string& line) {
+                   return line.starts_with("latch " + directory +
+                                           ": a node may remain until the session ends: ");
+               }) == 1);
+    close_all(); // while the log is there
 }
 
 BOOST_AUTO_TEST_CASE(many_on_one_client)

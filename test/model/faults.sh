@@ -518,6 +518,10 @@ by=rendezvous/a_barrier_and_one_is_replaced:"G4" \
 by=rendezvous/one_may_not_list:"G3" \
     plant "leaves the arrival of one that may not list" lib/recipes/rendezvous/arrival.cpp \
     "$(in_function listed 's/fail\(ec, out\);/phase_.reset(); fail(ec, out);/')"
+by=rendezvous/one_may_not_remove_its_arrival:"G3" \
+    plant "does not tell of an arrival that remains" lib/recipes/rendezvous/arrival.cpp \
+    "$(in_function answered 's/out.push_back\(\{.type = kind::remains, .error = ec\}\);//')"
+
 # ---- shards
 
 by=shards/three_members:"gives up" \

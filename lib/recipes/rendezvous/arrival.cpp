@@ -195,6 +195,9 @@ void arrival::answered(const error_code& ec, commands& out)
 {
     const auto from = at_;
     if (from == at::removing && (!ec || ec == zookeeper_errc::no_node || !is_passing(ec))) {
+        if (ec && ec != zookeeper_errc::no_node && ec.category() == zookeeper_category()) {
+            out.push_back({.type = kind::remains, .error = ec}); // else the session ends
+        }
         finish(std::move(outcome_), out);
         return;
     }

@@ -61,12 +61,13 @@ public:
             pause, // which grows with each repetition
             // No answer.
             cut_short, // answer at once what waits: a watch, a pause, or a list that the caller waits for alone
+            remains, // the servers refuse to remove its own node: `error` says why
             // The outcome: exactly one of these three, once.
             done, // `phase` is over; for role::look it is the one that is under way
             cancelled,
             failed, // `phase` is the count of the others, of errc::conflicting_maximum; or the one under way, of
             // errc::invalid_option
-            // The last: no trace is left.
+            // The last: no trace is left, but for what `remains`.
             gone,
         };
         kind type;

@@ -105,6 +105,11 @@ private:
         case kind::watch: watch_node(protocol::join_path(path_, c.name)); break;
         case kind::pause: pause(); break;
         case kind::cut_short: cut_short(); break;
+        case kind::remains:
+            core_->log(log_level::error,
+                       subject() +
+                           ": a node may remain until the session ends: " + c.error.message());
+            break;
         case kind::done: done(c); break;
         case kind::cancelled:
             withdraws_ = static_cast<bool>(others_);
