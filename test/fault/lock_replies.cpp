@@ -507,6 +507,46 @@ BOOST_AUTO_TEST_CASE(G3_a_downgrade_whose_reply_is_lost_is_found_without_a_listi
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(G3_permits_whose_reply_is_lost_and_that_nobody_may_list_are_logged)
+{
+    for (const bool cancelled : {false, true}) {
+        std::vector<std::string> log;
+        auto& c =
+            through({.log = [&](log_level, std::string_view text) { log.emplace_back(text); }});
+        const auto path = directory + (cancelled ? "/1" : "/2");
+        semaphore pool{c, path, 2};
+        outcome<permit> first;
+        pool.async_acquire(1, first.handler());
+        static_cast<void>(value_of(io, first)); // the directories are there
+        BOOST_TEST(until([&] {
+            return queue_of(path + "/leases").empty() && queue_of(path + "/locks").empty();
+        }));
+        auto lost = proxy.on_reply(opcode::multi, reaction::drop_and_cut);
+        proxy.refuse(true); // the next connection
+        asio::cancellation_signal stop;
+        outcome<permit> acquired;
+        pool.async_acquire(2, asio::bind_cancellation_slot(stop.slot(), acquired.handler()));
+        BOOST_TEST(until([&] { return lost.fired() == 1; }));
+        BOOST_TEST(suspended(c));
+        if (cancelled) {
+            stop.emit(asio::cancellation_type::terminal);
+        }
+        admin.set_acl(path + "/leases", {{all_but_read, "world", "anyone"}});
+        proxy.refuse(false);
+        BOOST_TEST(code_of(io, acquired) == (cancelled ? error_code{asio::error::operation_aborted}
+                                                       : error_code{zookeeper_errc::no_auth}));
+        BOOST_TEST(until([&] {
+            return std::ranges::any_of(log, [&](const std::string& line) {
+                return line.starts_with("semaphore " + path +
+                                        ": nodes of permits may remain until the session ends: ");
+            });
+        }));
+        admin.set_acl(path + "/leases", {{permission_all, "world", "anyone"}});
+        BOOST_TEST(queue_of(path + "/leases").size() == 2U);
+        close_all();
+    }
+}
+
 BOOST_AUTO_TEST_CASE(the_directory_vanishes_under_a_queue_and_is_made_again)
 {
     auto& c = through();

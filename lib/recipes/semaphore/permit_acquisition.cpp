@@ -142,6 +142,7 @@ private:
         case kind::failed: fail(c); break;
         case kind::gone:
             core().give_back_room(std::exchange(reserved_, 0));
+            tell_what_may_remain();
             core().remove(*this);
             break;
         }
@@ -238,6 +239,9 @@ private:
                 if (lists && of_leases && r.stat.czxid != state_->compared) {
                     state_->compared = 0; // it is gone, or another one
                 }
+                if (lists && of_leases && (!r.error || r.error == zookeeper_errc::no_node)) {
+                    unsure_in_ = 0;
+                }
                 if (state && !r.error) {
                     state->begin(r.stat);
                     *watch = {state->make_handle(), state.get()};
@@ -286,7 +290,8 @@ private:
         }
         submit(
             guarded(std::move(ops)), on_loss::report,
-            [this](zk::reply&& r) {
+            [this, session = core().session()](zk::reply&& r) {
+                unsure_in_ = outcome_unknown(r.error) ? session : 0;
                 const bool in_queue = !r.results.empty() && !r.results.front().error;
                 protocol::permits::names made;
                 for (const auto& each : r.results) {
@@ -480,6 +485,16 @@ private:
         give_up(c.error, words);
     }
 
+    // Nobody else tells: the caller may have its outcome.
+    void tell_what_may_remain()
+    {
+        if (unsure_in_ != 0 && unsure_in_ == core().session() && !core().unavailable()) {
+            core().log(log_level::error,
+                       of().about("nodes of permits may remain until the session ends" +
+                                  (refusal_.empty() ? refusal_ : ": " + refusal_)));
+        }
+    }
+
     void give_up(const error_code& ec, const std::string& why)
     {
         report_.gave_up(why);
@@ -510,6 +525,7 @@ private:
     const std::int64_t count_;
     std::size_t reserved_ = 0;    // of the session's room
     std::int64_t read_czxid_ = 0; // of the directory, when its data were read
+    std::int64_t unsure_in_ = 0;  // in this session a create may have been carried out; 0: in none
     wait_report report_;
     std::optional<asked_holder> asked_; // who has a permit
     machine protocol_;
