@@ -227,6 +227,7 @@ void local_queue::release(std::shared_ptr<client_core>&& core, grant&& held)
 {
     input([&](outcome& out) {
         out.core = std::move(core);
+        out.in_background = true;
         end_turn(held, out);
     });
 }
@@ -473,7 +474,7 @@ void local_queue::carry_out(outcome& out)
 void local_queue::enter_strand(outcome& out, const std::shared_ptr<local_queue>& self)
 {
     const auto leaving = out.leaving;
-    const bool in_background = out.has_user_gone && !out.unlocking;
+    const bool in_background = out.in_background || (out.has_user_gone && !out.unlocking);
     auto work = [self, work = contender_work{std::move(out.leaving), std::move(out.unlocking),
                                              std::move(out.turn_over), out.turn_ended}]() mutable {
         self->contenders_.reconcile(work);

@@ -150,6 +150,7 @@ private:
 // What follows from an input.
 struct local_queue::outcome : local_users::effects {
     std::shared_ptr<client_core> core; // for those who are admitted; or empty
+    bool in_background = false;        // nobody hears of what fails
     // See contender_work.
     operation_ptr<error_code> unlocking;
     std::shared_ptr<contender_driver> turn_over;

@@ -111,6 +111,20 @@ BOOST_AUTO_TEST_CASE(the_last_release_of_a_node_is_not_lost)
     expect_no_contenders();
 }
 
+// The destructor is noexcept.
+BOOST_AUTO_TEST_CASE(nor_is_that_of_a_guard_whose_lock_is_lost)
+{
+    colock::mutex m{*zk, "/locks/lost"};
+    std::vector<colock::unique_lock> held;
+    held.push_back(get(m.async_lock(asio::use_future)));
+    get(other->async_remove(held.front().node(), asio::use_future));
+    BOOST_TEST(colock::test::wait_until(
+        [&] { return held.front().loss_reason() == colock::errc::node_deleted; }, 60s));
+    release(std::move(held));
+    BOOST_TEST(static_cast<bool>(get(m.async_lock(asio::use_future))));
+    expect_no_contenders();
+}
+
 BOOST_AUTO_TEST_CASE(nor_is_that_of_readers)
 {
     colock::shared_mutex m{*zk, "/locks/shared"};
