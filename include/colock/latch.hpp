@@ -84,7 +84,8 @@ public:
                                               detail::gathering_role::count_down);
     }
 
-    /// Waits until the latch is open, without a part in it. At completion it is open. Waiting costs no request.
+    /// Waits until the latch is open, and does not arrive. At completion it is open. Waiting costs no request. Where nobody has
+    /// come yet it creates the latch, as the others do, and needs CREATE for that.
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: those of the class.
