@@ -41,7 +41,7 @@ ensemble_options options_of(const world_options& o)
     made.tick = o.tick;
     made.least_session = o.least_session;
     made.most_session = o.most_session;
-    made.exists_needs_read = true; // as in 3.9.3
+    made.exists_needs_read = true;               // as in 3.9.3
     made.actual.since_1970 = kernel::since_1970; // as processes see it
     return made;
 }
