@@ -27,7 +27,7 @@ void require_sight_of_processes()
     if (!sees_processes()) {
         throw failure{usage,
                       "/proc does not show the processes of this PID namespace, so they could "
-                      "not be ended in time; mount it (unshare has --mount-proc)"};
+                      "not be ended in time; mount it (unshare has --fork and --mount-proc)"};
     }
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,6 +93,20 @@ void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& r
     }
 }
 
+// As after unshare(CLONE_NEWPID). While nobody is in the new one, the link to it leads nowhere.
+bool children_have_another_namespace() noexcept
+{
+    struct stat own {
+    }, of_children{};
+    if (::stat("/proc/self/ns/pid", &own) != 0) {
+        return false;
+    }
+    if (::stat("/proc/self/ns/pid_for_children", &of_children) != 0) {
+        return ::lstat("/proc/self/ns/pid_for_children", &of_children) == 0;
+    }
+    return own.st_ino != of_children.st_ino;
+}
+
 } // namespace
 
 std::vector<process> all_processes()
@@ -146,7 +161,7 @@ bool sees_processes() noexcept
     const auto size = ::readlink("/proc/self", text, sizeof text);
     pid_t self = 0;
     return size > 0 && std::from_chars(text, text + size, self).ec == std::errc{} &&
-           self == ::getpid();
+           self == ::getpid() && !children_have_another_namespace();
 }
 
 std::vector<pid_t> children_of(pid_t parent)

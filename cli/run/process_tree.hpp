@@ -15,7 +15,7 @@ namespace colock::cli {
 // starts, for what a killed guardian leaves; and not before the client is connected, whose session guard is nobody's child.
 void adopt_orphans() noexcept;
 
-// Whether /proc is that of this process's PID namespace. Below another one, or none, no process is found.
+// Whether /proc is that of this process's PID namespace, and of its children's. Below another one, or none, no process is found.
 [[nodiscard]] bool sees_processes() noexcept;
 
 struct process {
