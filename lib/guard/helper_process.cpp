@@ -161,14 +161,19 @@ int start(start_terms& terms)
     return failed;
 }
 
-// After unshare(CLONE_NEWPID) the child that exits first is the first process of the new namespace, and takes it along.
+// After unshare(CLONE_NEWPID) the child that exits first is the first process of the new namespace, and takes it along. While
+// nobody is in that, the link to it leads nowhere.
 bool children_have_another_namespace()
 {
     struct stat own {
     }, of_children{};
-    return ::stat("/proc/self/ns/pid", &own) == 0 &&
-           ::stat("/proc/self/ns/pid_for_children", &of_children) == 0 &&
-           own.st_ino != of_children.st_ino;
+    if (::stat("/proc/self/ns/pid", &own) != 0) {
+        return false;
+    }
+    if (::stat("/proc/self/ns/pid_for_children", &of_children) != 0) {
+        return ::lstat("/proc/self/ns/pid_for_children", &of_children) == 0;
+    }
+    return own.st_ino != of_children.st_ino;
 }
 
 owned_descriptor raised(int descriptor)

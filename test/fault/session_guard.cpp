@@ -13,7 +13,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -410,6 +412,44 @@ BOOST_AUTO_TEST_CASE(without_a_helper_the_client_works)
     BOOST_TEST(warnings.front().find("no session guard: /nowhere/colock-session-guard: No such "
                                      "file") == 0U,
                warnings.front());
+}
+
+// Or the process that exits as soon as it has started a guard would be the first one of the new namespace, and its last.
+BOOST_AUTO_TEST_CASE(a_program_that_has_left_its_pid_namespace_can_still_fork)
+{
+    zookeeper_server server{link_servers()};
+    const own_helper helper;
+    const auto program = ::fork();
+    if (program == 0) {
+        if (::unshare(CLONE_NEWPID) != 0) {
+            ::_exit(2);
+        }
+        bool is_told = false;
+        asio::io_context io;
+        client zk{io, link_client({.hosts = link_hosts(server),
+                                   .session_guard = {helper.path},
+                                   .log =
+                                       [&](log_level, std::string_view line) {
+                                           is_told = line.find("has left its PID") != line.npos;
+                                       },
+                                   .log_threshold = log_level::warning})};
+        const outcome<> connected;
+        zk.async_connect(connected.handler());
+        run_until(io, [&] { return connected.done(); });
+        const auto child = ::fork();
+        if (child == 0) {
+            ::_exit(0);
+        }
+        ::_exit(child > 0 && is_told ? 0 : 1);
+    }
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(program, &status, 0) == program);
+    BOOST_REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2) {
+        std::cout << "skipped: it needs root\n";
+        return;
+    }
+    BOOST_TEST(WEXITSTATUS(status) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(its_module_may_be_replaced_while_it_runs)
