@@ -168,6 +168,8 @@ private:
         } catch (const failure& f) {
             send(r.socket,
                  {message_kind::cannot_start, f.status() == not_executable ? EACCES : ENOENT});
+            ::pollfd end{r.socket, 0, 0};
+            ::poll(&end, 1, -1); // as close_sockets_without_guardian() waits
             ::_exit(0);
         }
         const terminal tty; // which is not the standard input, so it is not the command's

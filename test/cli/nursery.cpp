@@ -30,6 +30,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace colock::cli;
 using colock::test::wait_until;
@@ -42,8 +43,8 @@ bool has_no_guardians = false; // the machine has processes for a nursery, and n
 const pid_t test = ::getpid();
 
 struct nursery_scene {
-    explicit nursery_scene(const std::string& line)
-        : task{{"sh", "-c", line}, false, {50ms, 550ms}, signals, {}}
+    explicit nursery_scene(std::vector<std::string> words = {"sh", "-c", "exit"})
+        : task{std::move(words), false, {50ms, 550ms}, signals, {}}
     {
         const auto before = children_of(::getpid());
         all.emplace(task);
@@ -60,6 +61,17 @@ struct nursery_scene {
             bound.renew(boot_time() + std::chrono::hours{1});
             guardians.push_back(all->make(shard, bound));
         }
+    }
+    static std::optional<message> next(guardian_socket& of)
+    {
+        boost::asio::io_context io;
+        std::optional<message> said;
+        boost::asio::co_spawn(io, of.next(), [&](std::exception_ptr e, auto heard) {
+            BOOST_TEST(!e);
+            said = std::move(heard);
+        });
+        io.run();
+        return said;
     }
 
     const inherited_signals signals;
@@ -95,7 +107,7 @@ BOOST_AUTO_TEST_SUITE(nursery_)
 BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
 {
     constexpr std::size_t number = 50;
-    nursery_scene s{"exit"};
+    nursery_scene s;
     s.make(number);
     polls = 0;
     for (const auto& each : s.guardians) {
@@ -110,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
 BOOST_AUTO_TEST_CASE(a_burst_is_asked_for_again_until_there_is_room)
 {
     constexpr std::size_t number = 400;
-    nursery_scene s{"exit"};
+    nursery_scene s;
     ::kill(s.process, SIGSTOP);
     int status = 0;
     BOOST_REQUIRE(::waitpid(s.process, &status, WUNTRACED) == s.process);
@@ -126,20 +138,30 @@ BOOST_AUTO_TEST_CASE(a_burst_is_asked_for_again_until_there_is_room)
 BOOST_AUTO_TEST_CASE(a_guardian_that_cannot_be_forked_says_why)
 {
     has_no_guardians = true;
-    nursery_scene s{"exit"};
+    nursery_scene s;
     has_no_guardians = false;
     s.make(1);
-    boost::asio::io_context io;
-    std::optional<message> said;
-    boost::asio::co_spawn(io, s.guardians.front()->next(), [&](std::exception_ptr e, auto heard) {
-        BOOST_TEST(!e);
-        said = std::move(heard);
-    });
-    io.run();
+    const auto said = s.next(*s.guardians.front());
     BOOST_REQUIRE(said.has_value());
     BOOST_TEST((said->kind == message_kind::cannot_start));
     BOOST_TEST(said->value == EAGAIN);
     BOOST_TEST(s.guardians.front()->tell({message_kind::start})); // as if it came before
+}
+
+// A socket that is closed with a start in it that nobody has read is reset, and what it has said comes behind that.
+BOOST_AUTO_TEST_CASE(a_command_that_has_gone_is_heard_of_however_late)
+{
+    nursery_scene s{{"no-such-command"}};
+    s.make(20);
+    for (const auto& each : s.guardians) {
+        BOOST_TEST(each->tell({message_kind::start}));
+    }
+    for (auto each = s.guardians.rbegin(); each != s.guardians.rend(); ++each) {
+        const auto said = s.next(**each);
+        BOOST_REQUIRE(said.has_value());
+        BOOST_TEST((said->kind == message_kind::cannot_start));
+        BOOST_TEST(said->value == ENOENT);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
