@@ -26,6 +26,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -251,8 +253,9 @@ private:
     // What is thrown, and a return without a loss, is the end of a body to the library.
     void conclude(std::uint32_t shard, const run_result& result, bool by_itself)
     {
-        if (result.started) {
-            say_.exited(status_of(result.wait_status), by_itself && !result.loss, shard);
+        if (result.started && !result.start_error) {
+            say_.exited(status_of(result.guardian_lost ? SIGKILL : result.wait_status),
+                        by_itself && !result.loss && !result.guardian_lost, shard);
         }
         if (result.loss || !by_itself) {
             return;
@@ -262,7 +265,8 @@ private:
                                      ", so its command was killed, too"};
         }
         if (result.start_error) {
-            throw failure{not_executable,
+            const bool is_missing = result.start_error == ENOENT && !result.started;
+            throw failure{is_missing ? not_found : not_executable,
                           "the command of shard " + std::to_string(shard) +
                               " cannot be started: " + std::strerror(result.start_error)};
         }

@@ -1,5 +1,6 @@
 // `colock run --shards`, and what `colock shards`, `ls`, `top` and `why` say of it.
 #include <support/tcp_proxy.hpp>
+#include <support/zookeeper_server.hpp>
 
 #include "json_events.hpp"
 #include "run_scene.hpp"
@@ -8,6 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -185,9 +187,26 @@ BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_started_again_is_told)
     const auto has_warned = [&] { return has(file_text(told), "\"event\":\"warning\""); };
     BOOST_REQUIRE(wait_until(has_warned, patience));
     BOOST_TEST(has(file_text(told), "\"shard\":0"));
-    BOOST_TEST(has(ann->err(), "the command of shard 0 cannot be started"), ann->err());
+    const auto is_said = [&] {
+        return has(ann->err(), "the command of shard 0 cannot be started");
+    };
+    BOOST_TEST(wait_until(is_said, patience), ann->err()); // the event may be there before
     ann->process().send_signal(SIGTERM);
     BOOST_TEST(ann->status() == 0, ann->err());
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_was_never_started_has_not_ended)
+{
+    const auto worker = files.path() + "/worker-";
+    std::ofstream{worker + "0"} << "#!/no/such/interpreter\n";
+    std::filesystem::permissions(worker + "0", std::filesystem::perms::owner_all);
+    auto ann = member("ann", {worker + "{}"}, "1", {"--json"});
+    BOOST_TEST(ann->status() == 126, ann->err());
+    BOOST_TEST(count(events_in(ann->err()), "exited") == 0u, ann->err());
+
+    std::ofstream{worker + "0"} << "#!/bin/sh\nexec sleep 1000\n"; // that of shard 1 is missing
+    auto bob = member("bob", {worker + "{}"}, "2", {"--json", "--redefine"});
+    BOOST_TEST(bob->status() == 127, bob->err());
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_has_left_its_group_ends_with_its_shard)
@@ -215,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_has_left_its_group_ends_with_its_shard)
 
 BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
 {
-    auto ann = member("ann", parent(), "2");
+    auto ann = member("ann", parent(), "2", {"--events", files.path() + "/events"});
     BOOST_REQUIRE((has_file("child0") && has_file("child1")));
     const auto guardian = static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian0")));
     // Who has forked it does not notice, until it is told to go on: what is left meanwhile is nobody else's.
@@ -224,6 +243,12 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
     BOOST_TEST(ann->status() == 125, ann->err());
     BOOST_TEST(has(ann->err(), "guardian of shard 0"), ann->err());
     BOOST_TEST((is_gone(files.path() + "/child0") && is_gone(files.path() + "/child1")));
+    for (const auto& e : events_in(file_text(files.path() + "/events"))) {
+        if (text_of(e, "event") == "exited" && e.at("shard").as_int64() == 0) {
+            BOOST_TEST(e.at("status").as_int64() == 128 + SIGKILL);
+            BOOST_TEST(!e.at("by_itself").as_bool());
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
