@@ -11,11 +11,21 @@
 
 #include <chrono>
 #include <exception>
+#include <iostream>
 #include <optional>
 
 namespace colock::cli {
 
 namespace asio = boost::asio;
+
+void end_by(int number, asio::signal_set& signals)
+{
+    if (number == SIGINT || number == SIGQUIT) {
+        std::cout.flush();
+        signals.clear();
+        ::raise(number);
+    }
+}
 
 void hear(asio::signal_set& signals, std::initializer_list<int> numbers)
 {
@@ -67,6 +77,7 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
                    }));
     context.run();
     if (signal) {
+        end_by(*signal, signals);
         return signalled + *signal;
     }
     if (failed) {

@@ -14,9 +14,13 @@ namespace colock::cli {
 // Adds those of the signals that whoever started this process does not have it ignore, as nohup does with SIGHUP.
 void hear(boost::asio::signal_set& signals, std::initializer_list<int> numbers);
 
-// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM and SIGHUP cancel it, unless they are ignored,
-// and the status is that of the signal then; it cleans up behind `keep_on()`. A signal a second later, or more, ends it at
-// once.
+// Ends this process by a signal of the terminal that it has heard: a shell takes a program that returns 130 for one that
+// Ctrl-C was not meant for, and goes on with the next line of the script. For another signal it does nothing.
+void end_by(int number, boost::asio::signal_set& signals);
+
+// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM, SIGHUP and SIGPIPE cancel it, unless they are
+// ignored; it cleans up behind `keep_on()`, and the status is that of the signal, by which SIGINT ends this process. A signal a
+// second later, or more, ends it at once.
 int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
 
 // `co_await keep_on();`: from here on no signal cancels what the body waits for, so that it can remove what it has made.

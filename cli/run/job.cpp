@@ -23,6 +23,7 @@ void job::started(pid_t group)
 
 void job::waits()
 {
+    had_terminal_ = false;
     signals_.remove(SIGTSTP);
 }
 

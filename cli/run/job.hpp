@@ -33,11 +33,11 @@ public:
     // Behind a command that was killed, and may have left other modes.
     void restore_modes() const noexcept { terminal_.restore_modes(); }
 
-    // The signal of the terminal (Ctrl-C, say) that has ended the command; 0 when none did. A command that has caught the
-    // signal and returns 130 has ended as it wanted.
+    // The signal of the terminal (Ctrl-C, say) that has ended the command, or a wait; 0 when none did. A command that has caught
+    // the signal and returns 130 has ended as it wanted.
     [[nodiscard]] int ended_by_terminal(int wait_status) const noexcept;
-    // Ctrl-C went to the command's group alone. The others on this side of the terminal, such as a script that would start
-    // the next command, hear of it now.
+    // Ctrl-C went to the command's group alone, if that had the terminal. The others on this side of it, such as a script that
+    // would start the next command, hear of it now; in a wait they have heard of it.
     void pass_on(int number);
 
 private:

@@ -97,6 +97,9 @@ public:
         context_.run();
         say_.ended(status, reason, text);
         say_.finish();
+        if (cut_short_) {
+            end_by(*cut_short_, signals_);
+        }
         return status;
     }
 

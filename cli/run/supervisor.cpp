@@ -61,7 +61,7 @@ struct outcome {
     int status = 0;
     std::string_view reason; // for machines
     std::string text = {};   // for people, where there is more to say
-    int wait_status = 0;     // of the last command, if one has run
+    int wait_status = 0;     // of the last command, if one has run, or of an interrupted wait
 };
 
 outcome outcome_of(const failure& f, int wait_status = 0)
@@ -113,7 +113,7 @@ public:
             asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, outcome result) {
                 end = e ? outcome_of(failure_of(e)) : std::move(result);
                 if (const auto* const s = std::get_if<stopping>(&phase_)) {
-                    end = {signalled + s->number, word_for(signalled)};
+                    end = {signalled + s->number, word_for(signalled), {}, s->number};
                 }
                 phase_ = releasing{}; // what has happened is not changed by a signal
                 asio::co_spawn(context_, leave(), asio::detached);

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_ends_a_wait)
     waiter.send("\x03");
     const auto ended = waiter.wait_for_exit();
     BOOST_REQUIRE(ended.has_value());
-    BOOST_TEST(ended->code == 128 + SIGINT);
+    BOOST_TEST(ended->signal == SIGINT);
     BOOST_TEST(queue_has(1));
     release();
     BOOST_TEST(holder.status() == 0);
@@ -158,6 +158,28 @@ BOOST_AUTO_TEST_CASE(ctrl_c_ends_the_loop_of_a_script)
     BOOST_TEST(!ended->success());
     BOOST_TEST(shell.output().find("turn 2") == std::string::npos);
     BOOST_TEST(queue_has(0));
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_in_a_wait_ends_the_loop_of_a_script)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", "trap '' TERM; " + holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    const auto interrupted = [&](const std::string& what, auto waits) {
+        pseudo_terminal shell{{"bash", "-c",
+                               "for i in 1 2 3; do echo turn $i; " COLOCK_PROGRAM " " + what +
+                                   "; done; echo not here"},
+                              environment()};
+        BOOST_REQUIRE(waits(shell));
+        shell.send("\x03");
+        const auto ended = shell.wait_for_exit();
+        BOOST_REQUIRE(ended.has_value());
+        BOOST_TEST(!ended->success());
+        BOOST_TEST(shell.output().find("turn 2") == std::string::npos, shell.output());
+    };
+    interrupted("run " + path + " -- true", [&](auto&) { return queue_has(2); });
+    interrupted("revoke --wait 1h " + path, [](auto& shell) { return shell.wait_for("asked "); });
+    release();
+    BOOST_TEST(holder.status() == 0);
 }
 
 // Whoever types it while the command is being ended wants no other one.
