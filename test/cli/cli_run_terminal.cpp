@@ -182,6 +182,26 @@ BOOST_AUTO_TEST_CASE(ctrl_c_in_a_wait_ends_the_loop_of_a_script)
     BOOST_TEST(holder.status() == 0);
 }
 
+// Where nothing can name the group of the script, a command that was given the terminal could not give it back.
+BOOST_AUTO_TEST_CASE(a_pid_namespace_in_a_script_needs_another_input)
+{
+    const std::string apart = "unshare --map-root-user --pid --fork --kill-child --mount-proc ";
+    subprocess possible{{"sh", "-c", apart + "true"}};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no PID namespaces here");
+        return;
+    }
+    pseudo_terminal script{{"sh", "-c",
+                            apart + COLOCK_PROGRAM " run " + path +
+                                " -- echo done </dev/null; read -r x; echo got $x"},
+                           environment()};
+    BOOST_REQUIRE(script.wait_for("done"));
+    BOOST_REQUIRE(queue_has(0));
+    script.send("more\r");
+    BOOST_TEST(script.wait_for("got more"), script.output());
+    BOOST_TEST(script.wait_for_exit()->success());
+}
+
 // Whoever types it while the command is being ended wants no other one.
 BOOST_AUTO_TEST_CASE(ctrl_c_during_a_loss_is_no_retry)
 {
