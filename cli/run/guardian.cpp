@@ -98,19 +98,8 @@ private:
     {
         children_ = stand_apart();
         adopt_orphans();
-        show_as("lock-guardian");
+        show_as("lock-guardian", task_.shown);
         timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    }
-
-    // Whoever kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the
-    // supervisor and shall not meet the guardian, which then ends what is left.
-    void show_as(const char* name)
-    {
-        ::prctl(PR_SET_NAME, name);
-        std::ranges::fill(task_.shown, '\0');
-        if (!task_.shown.empty()) {
-            std::string_view{name}.copy(task_.shown.data(), task_.shown.size() - 1);
-        }
     }
 
     void wait()
@@ -325,6 +314,15 @@ int stand_apart()
     ::sigaddset(&child, SIGCHLD);
     ::sigprocmask(SIG_SETMASK, &child, nullptr);
     return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void show_as(const char* name, std::span<char> shown)
+{
+    ::prctl(PR_SET_NAME, name);
+    std::ranges::fill(shown, '\0');
+    if (!shown.empty()) {
+        std::string_view{name}.copy(shown.data(), shown.size() - 1);
+    }
 }
 
 void be_guardian(int supervisor, int consent, const guardian_task& task)

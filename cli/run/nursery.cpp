@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -138,7 +137,7 @@ private:
     void prepare()
     {
         children_ = stand_apart();
-        ::prctl(PR_SET_NAME, "lock-guardians");
+        show_as("lock-guardians", task_.shown);
         // Commands that read from one terminal, or one pipe, would take each other's input.
         const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         ::dup2(nothing, STDIN_FILENO);

@@ -251,6 +251,28 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
     }
 }
 
+BOOST_AUTO_TEST_CASE(who_kills_by_the_command_line_leaves_shards_without_an_owner_for_a_moment_only)
+{
+    // A session that lasts longer than this test waits.
+    auto ann = member("ann", parent(), "2", {"--session-timeout", "100s"});
+    BOOST_REQUIRE((has_file("child0") && has_file("child1")));
+    std::vector<pid_t> killed;
+    for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+        const auto id = std::atoi(entry.path().filename().c_str());
+        if (id > 0 && has(file_text(entry.path() / "cmdline"), path)) {
+            killed.push_back(id);
+            ::kill(id, SIGKILL);
+        }
+    }
+    BOOST_TEST(killed == std::vector{ann->pid()}, boost::test_tools::per_element());
+    BOOST_TEST(ann->status() == 128 + SIGKILL);
+    BOOST_TEST((is_gone(files.path() + "/child0") && is_gone(files.path() + "/child1")));
+    auto bob = member("bob", worker(), "2");
+    BOOST_TEST(owns("bob", 2), bob->err());
+    bob->process().send_signal(SIGTERM);
+    BOOST_TEST(bob->status() == 0, bob->err());
+}
+
 BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
 {
     // It notes when the last one of this shard is still there.
