@@ -74,27 +74,27 @@ public:
             say_.note("warning", text);
         }
         int status = 0;
-        std::string_view reason;
+        std::string_view reason = "left";
         std::string text;
         asio::co_spawn(context_, work(),
                        asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e) {
-                           if (cut_short_) {
-                               status = signalled + *cut_short_;
-                               reason = word_for(signalled);
-                           } else if (asked_to_end_) {
-                               reason = "left"; // what has failed on the way out was ended, too
-                           } else if (e) {
+                           // What has failed on the way out was ended, too.
+                           if (e && !asked_to_end_) {
                                const auto f = failure_of(e);
                                status = f.status();
                                reason = word_for(f.status());
                                text = f.what();
-                           } else {
+                           } else if (!asked_to_end_) {
                                status = status_of(first_end_.value_or(0));
                                reason = "command";
                            }
                            asio::co_spawn(context_, close(), asio::detached);
                        }));
         context_.run();
+        if (cut_short_) {
+            status = signalled + *cut_short_;
+            reason = word_for(signalled);
+        }
         say_.ended(status, reason, text);
         say_.finish();
         if (cut_short_) {
@@ -138,6 +138,24 @@ private:
                 stop_.emit(asio::cancellation_type::terminal);
             }
         });
+        asio::co_spawn(context_, leave_soon(), asio::detached);
+    }
+
+    // The library waits for servers that are silent until the shards are free by themselves.
+    asio::awaitable<void> leave_soon()
+    {
+        do {
+            while (!runs_.empty()) {
+                co_await pause(20ms);
+            }
+            co_await pause(limit_of_release());
+        } while (!runs_.empty()); // one was started once more
+        context_.stop();
+    }
+
+    [[nodiscard]] std::chrono::milliseconds limit_of_release() const
+    {
+        return asked_to_end_ ? std::min(hurry, what_.release_limit) : what_.release_limit;
     }
 
     asio::awaitable<void> work()
@@ -293,7 +311,7 @@ private:
     // The servers may be silent. Then the session's time-out does the rest.
     asio::awaitable<void> close()
     {
-        co_await first_of(zk_.async_close(no_throw), pause(what_.release_limit));
+        co_await first_of(zk_.async_close(no_throw), pause(limit_of_release()));
         context_.stop();
     }
 

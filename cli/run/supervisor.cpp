@@ -52,10 +52,6 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 
-// For a release when somebody cannot wait. Not at once: timeout(1), for one, sends each signal twice, and a server that answers
-// needs less.
-constexpr std::chrono::milliseconds hurry = 1s;
-
 // How all has ended.
 struct outcome {
     int status = 0;

@@ -344,6 +344,21 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_what_nobody_takes)
     BOOST_TEST((is_gone(files.path() + "/0") && is_gone(files.path() + "/1")));
 }
 
+BOOST_AUTO_TEST_CASE(a_member_that_was_asked_to_end_waits_a_second_for_silent_servers)
+{
+    zookeeper_server server; // with ticks of two seconds
+    tcp_proxy proxy{server.connect_string()};
+    auto ann = member_through(
+        proxy.connect_string(), "ann", worker(), "1",
+        {"--leave-timeout", "0", "--release-timeout", "60s", "--session-timeout", "40s"});
+    BOOST_REQUIRE(has_file("0"));
+    proxy.stall(true);
+    const auto since = std::chrono::steady_clock::now();
+    ann->process().send_signal(SIGTERM);
+    BOOST_TEST(ann->status() == 0, ann->err());
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 30s));
+}
+
 BOOST_AUTO_TEST_CASE(no_more_shards_move_at_a_time_than_were_asked_for)
 {
     const std::vector<std::string> more{"--moves",         "2",    "--grace", "2s",
