@@ -42,7 +42,7 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
     asio::io_context context{1};
     asio::cancellation_signal stop;
     asio::signal_set signals{context};
-    hear(signals, {SIGINT, SIGTERM, SIGHUP});
+    hear(signals, {SIGINT, SIGTERM, SIGHUP, SIGPIPE});
     std::optional<int> signal;
     std::chrono::steady_clock::time_point signalled_at;
     std::exception_ptr failed;
@@ -53,9 +53,10 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
             if (ec) {
                 return;
             }
-            // timeout(1), for one, sends each signal twice.
+            // timeout(1), for one, sends each signal twice; SIGPIPE comes with each line that nobody reads.
             constexpr std::chrono::seconds twice{1};
-            if (signal && std::chrono::steady_clock::now() - signalled_at >= twice) {
+            if (signal && number != SIGPIPE &&
+                std::chrono::steady_clock::now() - signalled_at >= twice) {
                 context.stop();
                 return;
             }

@@ -11,6 +11,8 @@
 #include "program/settings.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +48,15 @@ void occupy_closed_standard_files()
             [[maybe_unused]] const int opened = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         }
     }
+}
+
+// Then SIGPIPE, which run_until_signal() hears, was to end this process.
+bool nobody_reads_output()
+{
+    struct sigaction now {};
+    ::pollfd out{STDOUT_FILENO, 0, 0};
+    return ::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN &&
+           ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
 // A pipe that nobody reads keeps no program from its end.
@@ -205,8 +216,11 @@ int program::run(int argc, char** argv)
     };
     // A user must not take an output that a full disk has cut off for the whole.
     const auto written = [&](int status) {
-        return std::cout.flush()
-                   ? status
+        if (std::cout.flush()) {
+            return status;
+        }
+        return nobody_reads_output()
+                   ? signalled + SIGPIPE
                    : say("what it has to say cannot be written to the standard output", usage);
     };
     try {

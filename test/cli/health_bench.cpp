@@ -92,6 +92,18 @@ BOOST_FIXTURE_TEST_CASE(an_interrupt_leaves_nothing, scene)
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(an_output_that_nobody_reads_ends_it_in_order, scene)
+{
+    colock_process p{server.connect_string(),
+                     {"-c", COLOCK_PROGRAM " bench --seconds 60 | head -1; exit ${PIPESTATUS[0]}"},
+                     {},
+                     "/bin/bash"};
+    BOOST_TEST(p.status() == 128 + SIGPIPE);
+    BOOST_TEST(p.out().starts_with("about "), p.out());
+    BOOST_TEST(p.err() == "");
+    check_nothing_is_left();
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_falls_silent_does_not_keep_it)
 {
     zookeeper_options short_ticks;
