@@ -272,6 +272,7 @@ private:
         for (const auto& p : processes_below_this()) { // parents first
             if (contains(kept, p.id) || contains(kept, p.parent)) {
                 kept.push_back(p.id);
+            } else if (p.name == "session-guard") { // which ends with its session
             } else if (!p.has_ended && ++number <= most_named) {
                 auto name = p.name;
                 std::ranges::replace(name, '\n', ' ');
