@@ -20,11 +20,12 @@ namespace {
 
 enum class found { nothing, not_a_program, program };
 
-found look_at(const std::string& path)
+// `is_named`: by the user, and not a place where it may be.
+found look_at(const std::string& path, bool is_named)
 {
     struct stat about {};
     if (::stat(path.c_str(), &about) != 0) {
-        return errno == EACCES ? found::not_a_program : found::nothing;
+        return errno == EACCES && is_named ? found::not_a_program : found::nothing;
     }
     return S_ISREG(about.st_mode) && ::access(path.c_str(), X_OK) == 0 ? found::program
                                                                        : found::not_a_program;
@@ -82,13 +83,14 @@ command_line find_command(std::vector<std::string> words, bool shell)
         return {"/bin/sh", {"sh", "-c", joined(words, " ")}};
     }
     const auto name = words.front();
+    const bool is_path = name.find('/') != name.npos;
     bool seen = false;
     const auto is_it = [&](const std::string& path) {
-        const auto what = look_at(path);
+        const auto what = look_at(path, is_path);
         seen = seen || what == found::not_a_program;
         return what == found::program;
     };
-    if (name.find('/') != name.npos) {
+    if (is_path) {
         if (is_it(name)) {
             return {name, std::move(words)};
         }

@@ -1,8 +1,10 @@
 // The supervisor's end of a real guardian: who is heard, who is ended, and that it blocks nobody.
 #include "run/guardian_link.hpp"
 
+#include <support/temporary_directory.hpp>
 #include <support/wait_until.hpp>
 
+#include "program/failure.hpp"
 #include "run/boot_time.hpp"
 #include "run/process_tree.hpp"
 
@@ -13,11 +15,16 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <optional>
 #include <string>
@@ -32,6 +39,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto patience = 60s;
+bool has_no_timers = false; // the machine
+const pid_t test = ::getpid();
 
 std::vector<pid_t> children()
 {
@@ -93,7 +102,41 @@ struct scene {
 
 } // namespace
 
+// In place of that of the C library.
+extern "C" int timerfd_create(::clockid_t clock, int flags) noexcept
+{
+    if (has_no_timers && ::getpid() != test) {
+        errno = ENFILE;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_timerfd_create, clock, flags));
+}
+
 BOOST_AUTO_TEST_SUITE(guardian_link_)
+
+// Such as one of root's behind su.
+BOOST_AUTO_TEST_CASE(a_closed_directory_of_the_path_says_nothing_of_a_command)
+{
+    const colock::test::temporary_directory closed;
+    ::chmod(closed.path().c_str(), 0);
+    const auto user = ::fork();
+    if (user == 0) {
+        ::setenv("PATH", closed.path().c_str(), 1);
+        if (::geteuid() == 0 && ::setuid(65534) != 0) {
+            ::_exit(1);
+        }
+        try {
+            static_cast<void>(find_command({"no-such-command"}, false));
+        } catch (const failure& f) {
+            ::_exit(f.status());
+        }
+        ::_exit(0);
+    }
+    int status = 0;
+    BOOST_TEST(::waitpid(user, &status, 0) == user);
+    ::chmod(closed.path().c_str(), 0700);
+    BOOST_TEST(WEXITSTATUS(status) == not_found);
+}
 
 // Or the next run would have no guardian, and not know it.
 BOOST_AUTO_TEST_CASE(what_it_has_said_before_it_was_killed_is_not_heard)
