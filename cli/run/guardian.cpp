@@ -100,6 +100,9 @@ private:
         adopt_orphans();
         show_as("lock-guardian", task_.shown);
         timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (children_ < 0 || timer_ < 0) {
+            ::_exit(125); // it would sleep through the bound
+        }
     }
 
     void wait()

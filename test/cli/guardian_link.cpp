@@ -114,6 +114,16 @@ extern "C" int timerfd_create(::clockid_t clock, int flags) noexcept
 
 BOOST_AUTO_TEST_SUITE(guardian_link_)
 
+BOOST_AUTO_TEST_CASE(a_guardian_that_could_not_wake_starts_nothing)
+{
+    has_no_timers = true;
+    scene s{"exit 3"};
+    has_no_timers = false;
+    s.link->tell({message_kind::start});
+    BOOST_TEST(!s.next().has_value());
+    BOOST_TEST(s.end_by_force() == 0);
+}
+
 // Such as one of root's behind su.
 BOOST_AUTO_TEST_CASE(a_closed_directory_of_the_path_says_nothing_of_a_command)
 {
