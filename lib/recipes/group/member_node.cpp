@@ -1,6 +1,7 @@
 #include "recipes/group/member_node.hpp"
 
 #include <colock/detail/access.hpp>
+#include <colock/diagnostics.hpp>
 
 #include "names/path.hpp"
 #include "names/revocation.hpp"
@@ -94,14 +95,15 @@ void member_node::enter()
     // tick later, and sessions end at whole ticks.
     const auto& o = core_->options();
     const auto limit = std::max(core_->session_timeout(), o.session_timeout) + 2 * o.tick;
+    const auto words = std::make_shared<diagnostics>();
     mutex_->async_try_lock_for(
-        limit,
-        bind_diagnostics(words_, guarded<unique_lock>([this](error_code ec, unique_lock held) {
-                             entered(ec, std::move(held));
-                         })));
+        limit, bind_diagnostics(
+                   *words, guarded<unique_lock>([this, words](error_code ec, unique_lock held) {
+                       entered(ec, words->message(), std::move(held));
+                   })));
 }
 
-void member_node::entered(const error_code& ec, unique_lock&& held)
+void member_node::entered(const error_code& ec, const std::string& words, unique_lock&& held)
 {
     const auto failure = !ec && !held ? error_code{errc::name_in_use} : ec;
     if (why_) { // it has left meanwhile
@@ -113,7 +115,7 @@ void member_node::entered(const error_code& ec, unique_lock&& held)
     if (failure && (!again || !passes)) {
         mutex_.reset();
         if (joining_ && ec) { // which option, or which permission
-            joining_->explain(ec, "the member " + name_ + ": " + words_.message());
+            joining_->explain(ec, "the member " + name_ + ": " + words);
         }
         over(failure);
     } else if (failure) {

@@ -1,7 +1,6 @@
 // The node of a member: this process's name in a group.
 #pragma once
 
-#include <colock/diagnostics.hpp>
 #include <colock/group.hpp>
 #include <colock/single_node_mutex.hpp>
 
@@ -44,7 +43,7 @@ public:
 
 private:
     void enter();
-    void entered(const error_code& ec, unique_lock&& held);
+    void entered(const error_code& ec, const std::string& words, unique_lock&& held);
     void lost(const error_code& why);
     void write();
     void written(const error_code& ec, std::uint64_t number);
@@ -60,7 +59,6 @@ private:
     protocol::member_text said_;
     protocol::member_text known_; // the last that was not refused
 
-    diagnostics words_; // of the last try
     std::optional<single_node_mutex> mutex_;
     unique_lock held_;
     error_code why_;                  // it is a member no more

@@ -152,6 +152,10 @@ public:
     void changed(commands& out);
     void paused(commands& out);
 
+    [[nodiscard]] std::size_t wanted() const noexcept
+    {
+        return static_cast<std::size_t>(options_.wanted);
+    }
     [[nodiscard]] bool is_gone() const noexcept { return at_ == step::gone; }
     // For people: how many permits are taken, as they were counted last, and of how many.
     [[nodiscard]] std::optional<std::int64_t> taken() const noexcept

@@ -40,7 +40,7 @@ public:
     permit_acquisition(std::shared_ptr<semaphore_state> state, operation_ptr<error_code, permit> op,
                        std::int64_t count, deadline until)
         : state_{std::move(state)}, op_{std::move(op)},
-          until_{until <= std::chrono::steady_clock::now() ? at_once : until}, count_{count},
+          until_{until <= std::chrono::steady_clock::now() ? at_once : until},
           report_{core(),
                   [&] {
                       return counted_words(static_cast<std::size_t>(count), "permit") +
@@ -260,7 +260,7 @@ private:
     {
         using namespace protocol;
         const auto each = lease(std::string{name_prefix(permits::lease_layout(), {})});
-        const auto bytes = static_cast<std::size_t>(count_) * core().room_for_node(each, true);
+        const auto bytes = protocol_.wanted() * core().room_for_node(each, true);
         submit(
             {.op = zk::opcode::multi, .path = state_->leases}, on_loss::report,
             [this, bytes](zk::reply&& r) {
@@ -282,7 +282,7 @@ private:
     void create(const command& c)
     {
         std::vector<transaction_op> ops(
-            static_cast<std::size_t>(count_),
+            protocol_.wanted(),
             create_op(lease(c.name), of().owner_data(),
                       {.mode = create_mode::ephemeral_sequential, .acl = of().options.acl}));
         if (!of().permits) {
@@ -522,7 +522,6 @@ private:
     std::string why_;                      // what the last error is about
     std::string refusal_;                  // of the servers, the last one: in words
     const deadline until_;
-    const std::int64_t count_;
     std::size_t reserved_ = 0;    // of the session's room
     std::int64_t read_czxid_ = 0; // of the directory, when its data were read
     std::int64_t unsure_in_ = 0;  // in this session a create may have been carried out; 0: in none

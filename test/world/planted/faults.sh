@@ -227,7 +227,7 @@ plant "never gives the memory of an operation back" include/colock/detail/operat
 rare=shards plant "takes a second member of one name in" lib/recipes/group/member_node.cpp \
     "$(in_function entered 's/!ec \&\& !held \? error_code\{errc::name_in_use\} : ec/ec/')"
 rare=shards plant "does not wait until the node of a dead member has gone" lib/recipes/group/member_node.cpp \
-    "$(in_function enter 's/^ +limit,$/std::chrono::milliseconds{1},/')"
+    "$(in_function enter 's/^ +limit,/std::chrono::milliseconds{1},/')"
 rare=shards plant "does not join a group again" lib/recipes/group/member_node.cpp \
     "$(in_function lost 's/self->enter\(\);/(void)self;/')"
 rare=shards plant "gives its membership up when the session has expired" lib/recipes/group/member_node.cpp \
