@@ -155,6 +155,14 @@ std::string forgotten_divider(const subcommand& c)
            std::string{c.text.synopsis};
 }
 
+// CLI11 never sees what stands behind "--". A command that does not ask for it would drop a path or an option.
+bool drops_words(const subcommand& c)
+{
+    return c.text.synopsis.find("-- ") == c.text.synopsis.npos;
+}
+
+constexpr auto no_words = "takes nothing behind --; leave the -- out";
+
 // What a script gives when its variable is not set. To take that for an option that is not given would, say, run a command
 // without its switch.
 failure is_empty(const std::string& option)
@@ -232,6 +240,9 @@ int program::run(int argc, char** argv)
         app_.parse(own);
         auto* const c = chosen();
         said_by += ' ' + std::string{c->text.name};
+        if (has_words_ && drops_words(*c)) {
+            throw failure{usage, no_words};
+        }
         refuse_empty(*c->options);
         settings = apply_settings(*c->options);
         return written(c->run());
@@ -253,6 +264,9 @@ int program::run(int argc, char** argv)
         } else if (!first.empty() && !first.starts_with('-')) {
             return say("there is no command \"" + printable(first) + "\"; `colock help` lists them",
                        usage);
+        }
+        if (c && has_words_ && drops_words(*c)) {
+            return say(no_words, usage);
         }
         if (c && !has_words_ && starts_a_command(*c) && dynamic_cast<const CLI::ExtrasError*>(&e)) {
             if (const auto line = forgotten_divider(*c); !line.empty()) {

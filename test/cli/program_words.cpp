@@ -72,6 +72,32 @@ BOOST_AUTO_TEST_CASE(a_forgotten_divider_is_asked_for)
     BOOST_TEST(has(run_colock(servers, {"run", "--nonsense", path}).err, "--nonsense"));
 }
 
+// Left out, they would let `break` delete the holder's node.
+BOOST_AUTO_TEST_CASE(what_stands_behind_a_divider_is_refused_by_who_does_not_use_it)
+{
+    for (const auto& arguments : {std::vector<std::string>{"ls"},
+                                  {"shards", path},
+                                  {"top"},
+                                  {"why", path},
+                                  {"history"},
+                                  {"history", "--from", files.path(), path},
+                                  {"revoke", path},
+                                  {"break", "--yes", path},
+                                  {"root", path},
+                                  {"doctor"},
+                                  {"bench"},
+                                  {"help"},
+                                  {"man"},
+                                  {"completion"}}) {
+        auto words = arguments;
+        words.insert(words.end(), {"--", path});
+        const auto r = run_colock(servers, words);
+        BOOST_TEST(r.status == 125, arguments.front());
+        BOOST_TEST(is_one_line(r.err), r.err);
+        BOOST_TEST(has(r.err, "colock " + arguments.front() + ": takes nothing behind --"), r.err);
+    }
+}
+
 // What a script gives whose variable is not set.
 BOOST_AUTO_TEST_CASE(what_is_empty_is_refused)
 {
