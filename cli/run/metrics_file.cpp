@@ -45,7 +45,7 @@ constexpr std::array<metric_family, 7> run_families{{
     {"colock_run_wait_seconds", "summary", "Waits for locks that were granted."},
     {"colock_run_hold_seconds", "summary", "How long locks were held."},
     {"colock_run_last_grant_timestamp_seconds", "gauge", "When the lock was last granted here."},
-    {"colock_run_last_end_timestamp_seconds", "gauge", "When a run of colock last ended here."},
+    {"colock_run_last_end_timestamp_seconds", "gauge", "When a hold of the lock last ended here."},
     {"colock_run_last_success_timestamp_seconds", "gauge",
      "When a command under the lock last ended with status 0 here."},
 }};
@@ -288,7 +288,8 @@ void metrics_file::gone()
 {
     if (const auto since = std::exchange(holds_since_, {})) {
         write({shared_->plus("colock_run_hold_seconds_sum", in_seconds(boot_time() - *since)),
-               shared_->plus("colock_run_hold_seconds_count", 1)});
+               shared_->plus("colock_run_hold_seconds_count", 1),
+               shared_->now("colock_run_last_end_timestamp_seconds")});
     }
 }
 
@@ -305,8 +306,7 @@ void metrics_file::ended(int status, std::string_view reason)
     std::vector<metric_change> changes{shared_->outcomes(reason != "command" ? reason
                                                          : succeeded         ? "succeeded"
                                                                              : "failed",
-                                                         1),
-                                       shared_->now("colock_run_last_end_timestamp_seconds")};
+                                                         1)};
     if (succeeded) {
         changes.push_back(shared_->now("colock_run_last_success_timestamp_seconds"));
     }

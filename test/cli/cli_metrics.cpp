@@ -95,6 +95,31 @@ BOOST_AUTO_TEST_CASE(what_happens_is_added_to_the_file)
                }) == 0);
 }
 
+// Else a cron with --try would silence the alert on the command that hangs.
+BOOST_AUTO_TEST_CASE(the_end_of_a_run_without_the_lock_is_no_end_of_the_hold)
+{
+    colock_process holder{servers, with({"--metrics", file}, holding())};
+    BOOST_REQUIRE(runs());
+    BOOST_TEST(measured({"--try"}, "exit 0").status == 123);
+    BOOST_TEST(outcomes("busy") == 1);
+    BOOST_TEST(value(of_path("colock_run_last_end_timestamp_seconds")) == -1);
+    enough();
+    BOOST_TEST(holder.status() == 0);
+    BOOST_TEST(value(of_path("colock_run_last_end_timestamp_seconds")) >=
+               value(of_path("colock_run_last_grant_timestamp_seconds")));
+}
+
+BOOST_AUTO_TEST_CASE(a_candidate_that_stands_by_again_holds_no_more)
+{
+    auto words = with({"--restart", "always", "--metrics", file}, {"true"});
+    words.front() = "elect";
+    colock_process candidate{servers, words};
+    const auto last_end = [&] { return value(of_path("colock_run_last_end_timestamp_seconds")); };
+    BOOST_TEST(wait_until([&] { return last_end() != -1; }, patience));
+    candidate.process().send_signal(SIGTERM);
+    BOOST_TEST(candidate.status() == 128 + SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(a_command_that_is_not_there_is_counted)
 {
     const auto missing = run({"--metrics", file}, {"/no/such/command"});
