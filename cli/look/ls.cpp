@@ -72,12 +72,7 @@ public:
             constexpr std::size_t holders_only = 4;
             auto seen = co_await look_at_path_of_others(zk_, path,
                                                         options_.whole ? everything : holders_only);
-            if (seen.unlisted) {
-                unlisted.push_back(path);
-                if (unreadable.empty() && seen.unlisted != errc::invalid_path) {
-                    unreadable = path;
-                }
-            }
+            note_unlisted(seen);
             if (seen.is_gathering()) { // what is below it are its parts
                 found.push_back(std::move(seen));
             } else if (levels > 1) {
@@ -88,6 +83,16 @@ public:
                 co_await below(here, levels - 1);
             } else if (seen.is_lock()) {
                 found.push_back(std::move(seen));
+            }
+        }
+    }
+
+    void note_unlisted(const seen_lock& seen)
+    {
+        if (seen.unlisted) {
+            unlisted.push_back(seen.unlisted_path);
+            if (unreadable.empty() && seen.unlisted != errc::invalid_path) {
+                unreadable = seen.unlisted_path;
             }
         }
     }
@@ -153,6 +158,10 @@ std::string lines_of(const seen_lock& seen, bool whole)
         text += "    beside it nodes of " + with_article(words_for(k.what)) + ", such as " +
                 printable(k.example) + '\n';
     }
+    if (seen.unlisted) {
+        text += "    " + printable(seen.unlisted_path) +
+                " cannot be listed: " + in_own_words(seen.unlisted.message()) + '\n';
+    }
     return text;
 }
 
@@ -177,6 +186,9 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
 {
     series_values values;
     for (const auto& seen : all) {
+        if (seen.unlisted) {
+            continue; // its holders may be among what is hidden, so 0 would not be true
+        }
         const auto number = [&](std::string_view name, std::size_t value) {
             const bool is_lock = !seen.is_gathering();
             values[is_lock ? series_of(name, {{"path", seen.path},
@@ -250,6 +262,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         all.insert(all.begin(), top);
     }
     const bool is_none = all.empty() && w.unlisted.empty();
+    w.note_unlisted(top);
     if (is_none && !o.as_json && !o.as_metrics) {
         refuse(top, o.recursive);
     }

@@ -101,6 +101,32 @@ BOOST_AUTO_TEST_CASE(what_a_list_hides_is_a_number_among_the_metrics)
     const auto r = run_colock(servers, {"ls", "-r", "--prometheus", root});
     BOOST_TEST(r.status == 0, r.err);
     BOOST_TEST(has(r.out, "colock_unlisted_nodes 1\n"), r.out);
+    const auto json = run_colock(servers, {"ls", "--json", path});
+    BOOST_TEST(json.status == 122);
+    BOOST_TEST(has(json.out, "\"unlisted\":[\"" + path + "\"]"), json.out);
+    enough();
+    BOOST_TEST(holder.status() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_semaphore_whose_permits_a_list_hides_is_not_called_free)
+{
+    stranger.create(root);
+    stranger.create(path);
+    colock_process holder{
+        servers,
+        with({"--auth", auth("admin"), "--acl", "creator", "--permits", "1/4"}, holding())};
+    BOOST_REQUIRE(runs());
+    for (const auto& asked : {root, path}) {
+        const auto r = run_colock(servers, {"ls", asked});
+        BOOST_TEST(r.status == 122, r.out);
+        BOOST_TEST(has(r.out, path + "/leases cannot be listed: "), r.out);
+        BOOST_TEST(has(r.err, path + "/leases cannot be listed: "), r.err);
+        const auto json = run_colock(servers, {"ls", "--json", asked});
+        BOOST_TEST(has(json.out, "\"unlisted\":[\"" + path + "/leases\"]"), json.out);
+        const auto metrics = run_colock(servers, {"ls", "--prometheus", asked});
+        BOOST_TEST(has(metrics.out, "colock_unlisted_nodes 1\n"), metrics.out);
+        BOOST_TEST(!has(metrics.out, "colock_lock_holders"), metrics.out);
+    }
     enough();
     BOOST_TEST(holder.status() == 0);
 }
