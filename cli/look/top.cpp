@@ -81,7 +81,8 @@ public:
             std::ranges::sort(names);
             for (const auto& name : names) {
                 auto below = co_await look_at_path_of_others(zk_, child_of(path, name), nodes_read);
-                if (below.is_lock() || below.is_gathering() || below.may_be_free_lock()) {
+                if (below.is_lock() || below.is_gathering() || below.may_be_free_lock() ||
+                    below.unlisted) {
                     add(std::move(below));
                 }
             }
@@ -143,6 +144,12 @@ public:
         return std::ranges::any_of(locks_, [](const seen_lock& l) {
             return l.is_lock() || l.is_gathering() || l.may_be_free_lock();
         });
+    }
+
+    [[nodiscard]] bool lacks_permission() const
+    {
+        return std::ranges::any_of(
+            locks_, [](const seen_lock& l) { return l.unlisted == zookeeper_errc::no_auth; });
     }
 
 private:
@@ -342,7 +349,7 @@ asio::awaitable<int> watch(client& zk, const top_options& o)
         co_await catch_up_with(zk, o);
         co_await t.look();
         std::cout << t.text() << std::flush;
-        co_return t.found_a_lock() ? success : not_found_here;
+        co_return t.found_a_lock() ? success : t.lacks_permission() ? refused : not_found_here;
     }
     screen s;
     co_await first_of(wait_for_q(), obey_signals(t, s), keep_looking(zk, t, o),

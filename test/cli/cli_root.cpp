@@ -101,9 +101,18 @@ BOOST_AUTO_TEST_CASE(what_a_list_hides_is_a_number_among_the_metrics)
     const auto r = run_colock(servers, {"ls", "-r", "--prometheus", root});
     BOOST_TEST(r.status == 0, r.err);
     BOOST_TEST(has(r.out, "colock_unlisted_nodes 1\n"), r.out);
+    for (const auto& asked : {root, path}) {
+        const auto top = run_colock(servers, {"top", asked});
+        BOOST_TEST(top.status == 122, top.out);
+        BOOST_TEST(has(top.out, path + "  cannot be listed: "), top.out);
+    }
     const auto json = run_colock(servers, {"ls", "--json", path});
     BOOST_TEST(json.status == 122);
     BOOST_TEST(has(json.out, "\"unlisted\":[\"" + path + "\"]"), json.out);
+    colock_process watched{servers, {"top", "--json", "--interval", "50ms", root}};
+    BOOST_TEST(wait_until([&] { return has(watched.out(), "\"unlisted\":"); }, patience));
+    watched.process().send_signal(SIGTERM);
+    BOOST_TEST(watched.status() == 128 + SIGTERM);
     enough();
     BOOST_TEST(holder.status() == 0);
 }
