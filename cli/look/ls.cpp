@@ -2,6 +2,7 @@
 #include <colock/group.hpp>
 #include <colock/log.hpp>
 
+#include "connect/awaiting.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
@@ -13,9 +14,9 @@
 #include "program/failure.hpp"
 #include "program/program.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -121,7 +122,13 @@ asio::awaitable<std::string> gathering_lines(client& zk, const seen_lock& seen, 
         co_return text;
     }
     const group them{zk, seen.shards ? child_of(seen.path, "members") : seen.path};
-    const auto members = co_await them.async_members(asio::use_awaitable);
+    const auto [ec, members] = co_await them.async_members(no_throw);
+    if (ec == zookeeper_errc::no_auth || ec == errc::invalid_path) { // of one: no reason to stop
+        co_return text + "    members cannot be read: " + in_own_words(ec.message()) + '\n';
+    }
+    if (ec) {
+        throw boost::system::system_error{ec};
+    }
     for (const auto& m : members) {
         constexpr std::size_t longest = 96;
         text += "    member " + printable(m.name, longest) + ", for " + age_words(m.since) +

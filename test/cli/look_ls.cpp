@@ -101,6 +101,20 @@ BOOST_AUTO_TEST_CASE(all_the_way_down)
     BOOST_TEST(!has(r.out, "leases"));
 }
 
+BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
+{
+    admin.create(root + "/a");
+    const auto ephemeral = admin_session::mode::ephemeral;
+    admin.create(root + "/a/ann", "", ephemeral);
+    admin.create(root + "/a/bob", "", ephemeral, {{4, "world", "anyone"}});
+    admin.create(root + "/a/zoe", "", ephemeral);
+    const holder_process holder{"mutex", {root + "/b"}};
+    const auto r = colock({"ls", "-l", root});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(has(r.out, "/a  group  3 members\n    members cannot be read: "), r.out);
+    BOOST_TEST(has(r.out, root + "/b  mutex  0 wait\n    held by "), r.out);
+}
+
 // Servers take them, and no request of colock can name them.
 BOOST_AUTO_TEST_CASE(a_path_that_is_too_long_hides_no_lock)
 {
