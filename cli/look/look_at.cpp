@@ -236,6 +236,33 @@ asio::awaitable<seen_lock> look_at_path_of_others(client& zk, std::string path,
     co_return nothing;
 }
 
+asio::awaitable<void> confirm_group(client& zk, seen_lock& seen)
+{
+    if (!seen.is_gathering() || seen.shards) {
+        co_return;
+    }
+    for (const auto& name : seen.child_names) {
+        const auto path = child_of(seen.path, name);
+        const auto [ec, node] = co_await zk.async_get(path, no_throw);
+        bool is_gone = ec == zookeeper_errc::no_node;
+        auto owner = node.stat.ephemeral_owner;
+        if (ec == zookeeper_errc::no_auth) { // anybody may know whose it is
+            const auto [failed, stat] = co_await zk.async_exists(path, no_throw);
+            require_fact(failed);
+            is_gone = !stat;
+            owner = stat ? stat->ephemeral_owner : 0;
+        } else if (ec != errc::invalid_path) {
+            require_fact(ec);
+        }
+        const bool may_be_member =
+            colock::detail::is_of_session(owner) && !parse_owner(node.data).host;
+        if (!is_gone && !may_be_member) {
+            seen.members.reset();
+            co_return;
+        }
+    }
+}
+
 asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path, std::string node)
 {
     constexpr auto everything = std::numeric_limits<std::size_t>::max();

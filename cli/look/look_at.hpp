@@ -73,6 +73,10 @@ struct seen_lock {
 [[nodiscard]] boost::asio::awaitable<seen_lock>
 look_at_path_of_others(client& zk, std::string path, std::size_t most_read = most_nodes_read);
 
+// A look reads the first and the last node of a group. Whoever leaves out what is beside these asks for all of them: two nodes
+// of sessions among locks would hide the locks. It is no group then.
+[[nodiscard]] boost::asio::awaitable<void> confirm_group(client& zk, seen_lock& seen);
+
 // Reads whole queues. Where several locks share the directory, `queue` is the one in which the node stands; `node` is a name or
 // a path, and may be empty.
 [[nodiscard]] boost::asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path,

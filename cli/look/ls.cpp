@@ -51,6 +51,19 @@ bool has_parts(const seen_lock& seen)
            std::ranges::any_of(seen.others, [](auto& k) { return k.what == &kinds::semaphore; });
 }
 
+// The line of a group or of shards has told of them. What others have put beside them stays.
+void leave_out_parts(seen_lock& gathering)
+{
+    if (!gathering.shards) {
+        gathering.child_names.clear(); // all are members
+    }
+    static constexpr std::array<std::string_view, 6> of_shards{"members",    "leader",     "use",
+                                                               "definition", "assignment", "locks"};
+    std::erase_if(gathering.child_names, [](const std::string& name) {
+        return std::ranges::find(of_shards, name) != of_shards.end();
+    });
+}
+
 // The locks below a path, in the order of their names.
 class walk {
 public:
@@ -73,17 +86,17 @@ public:
             constexpr std::size_t holders_only = 4;
             auto seen = co_await look_at_path_of_others(zk_, path,
                                                         options_.whole ? everything : holders_only);
+            co_await confirm_group(zk_, seen);
             note_unlisted(seen);
-            if (seen.is_gathering()) { // what is below it are its parts
+            auto here = seen; // below it, and then it
+            if (seen.is_lock() || seen.is_gathering()) {
                 found.push_back(std::move(seen));
-            } else if (levels > 1) {
-                const auto here = seen; // below it, and then it
-                if (here.is_lock()) {
-                    found.push_back(std::move(seen));
+            }
+            if (levels > 1) {
+                if (here.is_gathering()) {
+                    leave_out_parts(here);
                 }
                 co_await below(here, levels - 1);
-            } else if (seen.is_lock()) {
-                found.push_back(std::move(seen));
             }
         }
     }
@@ -256,7 +269,8 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     // With a name: GCC 12 destroys a temporary of a conditional twice in a statement with co_await.
     const std::string begin = o.path.empty() ? "/" : o.path;
     co_await catch_up(zk, begin);
-    const auto top = co_await look_at(zk, begin, walk::everything);
+    auto top = co_await look_at(zk, begin, walk::everything);
+    co_await confirm_group(zk, top);
     walk w{zk, o};
     const bool is_one = top.is_lock() || top.is_gathering();
     const bool alone = is_one && !o.recursive;

@@ -72,6 +72,7 @@ public:
         };
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
+            co_await confirm_group(zk_, top);
             if (top.is_lock() || top.is_gathering() || !top.exists || top.unlisted ||
                 top.child_names.empty()) {
                 add(std::move(top));
@@ -81,6 +82,7 @@ public:
             std::ranges::sort(names);
             for (const auto& name : names) {
                 auto below = co_await look_at_path_of_others(zk_, child_of(path, name), nodes_read);
+                co_await confirm_group(zk_, below);
                 if (below.is_lock() || below.is_gathering() || below.may_be_free_lock() ||
                     below.unlisted) {
                     add(std::move(below));

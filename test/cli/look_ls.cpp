@@ -101,6 +101,37 @@ BOOST_AUTO_TEST_CASE(all_the_way_down)
     BOOST_TEST(!has(r.out, "leases"));
 }
 
+// A client that may create two nodes there would hide the locks from all alerts.
+BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
+{
+    const auto app = root + "/app", shop = root + "/shop", team = root + "/team";
+    const holder_process a{"mutex", {app + "/lock"}};
+    const holder_process b{"mutex", {shop + "/lock"}};
+    admin.create(team);
+    for (const auto& node : {app + "/!", app + "/~", team + "/ann", team + "/zoe"}) {
+        admin.create(node, "", admin_session::mode::ephemeral);
+    }
+    admin.create(team + "/bob", "", admin_session::mode::ephemeral, {{4, "world", "anyone"}});
+    admin.create(shop + "/definition", "1 shards");
+    for (const auto& arguments : {std::vector<std::string>{"ls", app},
+                                  {"ls", "-r", root},
+                                  {"ls", "-r", "--json", root},
+                                  {"ls", "-r", "--prometheus", root},
+                                  {"top", app}}) {
+        const auto r = colock(arguments);
+        BOOST_TEST(r.status == 0, r.err);
+        BOOST_TEST(has(r.out, app + "/lock"), arguments[0] << ' ' << arguments[1] << r.out);
+        BOOST_TEST(!has(r.out, app + "  group"), r.out);
+        if (arguments[1] == "-r") {
+            BOOST_TEST(has(r.out, shop + "/lock"), r.out);
+        }
+    }
+    const auto all = colock({"ls", "-r", root});
+    BOOST_TEST(has(all.out, shop + "  shards"), all.out);
+    BOOST_TEST(has(all.out, team + "  group  3 members\n"), all.out);
+    BOOST_TEST(!has(all.out, team + "/ann"), all.out);
+}
+
 BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {
     admin.create(root + "/a");
