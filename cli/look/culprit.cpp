@@ -23,8 +23,8 @@ const std::array<cause_text, 12>& all_causes()
         {cause::unowned, "unowned", "shards have no owner"},
         {cause::long_queue, "long_queue", "the holder works, and 10 or more wait"},
         {cause::held, "held", "the holder works"},
-        {cause::free, "free", "nobody has the lock"},
-        {cause::no_lock, "no_lock", "the path does not exist, or is no lock"},
+        {cause::free, "free", "nobody has the lock, or the path does not exist"},
+        {cause::no_lock, "no_lock", "the path has nodes, and none of them is a lock's"},
     }};
     return all;
 }

@@ -456,6 +456,8 @@ BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
     const auto missing = colock({"why", fresh_path()});
     BOOST_TEST(missing.status == 0); // as any lock that nobody uses
     BOOST_TEST(has(missing.out, "does not exist"), missing.out << missing.err);
+    const auto help = colock({"why", "--help"});
+    BOOST_TEST(has(help.out, "nobody has the lock, or the path does not exist\n"), help.out);
     admin.create(root + "/d");
     admin.create(root + "/d/e");
     const auto none = colock({"why", root + "/d"});
