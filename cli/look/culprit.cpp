@@ -22,7 +22,7 @@ const std::array<cause_text, 12>& all_causes()
         {cause::silent_holder, "silent_holder", "the servers do not hear from the holder"},
         {cause::unowned, "unowned", "shards have no owner"},
         {cause::long_queue, "long_queue", "the holder works, and 10 or more wait"},
-        {cause::held, "held", "the holder works"},
+        {cause::held, "held", "the holder works, as far as can be told"},
         {cause::free, "free", "nobody has the lock, or the path does not exist"},
         {cause::no_lock, "no_lock", "the path has nodes, and none of them is a lock's"},
     }};

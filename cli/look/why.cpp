@@ -248,7 +248,7 @@ void add_why(program& p)
               {"colock why /locks/a /locks/b", "also whether their holders wait for each other"},
               {"colock why --json /locks/backup | jq -r .cause", "the cause alone, for scripts"},
               {"colock why --kind mutex /locks/pool", "also whether it is a lock of another kind"}},
-         .statuses = {{"0", "The holder works, or nobody has the lock."},
+         .statuses = {{"0", "The holder works, as far as can be told, or nobody has the lock."},
                       {"1", "Another cause keeps the lock from going on."},
                       {"122", "Refused: a permission is missing."}}});
     const auto o = std::make_shared<why_options>();
