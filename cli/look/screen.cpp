@@ -85,12 +85,13 @@ void screen::take()
         keys.c_cc[VTIME] = 0;
         ::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
     }
-    write_all("\x1b[?1049h\x1b[?25l\x1b[2J"); // another screen, without a cursor
+    // Another screen, without a cursor. A line of wide characters ends at the edge: going on below it would scroll others away.
+    write_all("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");
 }
 
 void screen::give_back() noexcept
 {
-    write_all("\x1b[?25h\x1b[?1049l");
+    write_all("\x1b[?7h\x1b[?25h\x1b[?1049l");
     if (has_keys_) {
         ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
     }

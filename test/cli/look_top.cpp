@@ -21,7 +21,7 @@ struct top_scene : look_scene {
 
     static void check_restored(pseudo_terminal& t)
     {
-        BOOST_TEST(t.output().ends_with("\x1b[?25h\x1b[?1049l"));
+        BOOST_TEST(t.output().ends_with("\x1b[?7h\x1b[?25h\x1b[?1049l"));
         BOOST_TEST(t.is_in_line_mode());
     }
 };
@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(it_draws_until_q)
     pseudo_terminal t{top({root}), environment()};
     BOOST_TEST(t.wait_for("(look_holder)"), t.output());
     BOOST_TEST(!t.is_in_line_mode());
+    BOOST_TEST(has(t.output(), "\x1b[?7l")); // a line ends at the edge
     BOOST_TEST(has(t.screen(), "connected"), t.screen());
     const auto waiting = enter(path, contender_name());
     BOOST_TEST(wait_until([&] { return has(t.screen(), " 1  "); }, long_enough), t.screen());
