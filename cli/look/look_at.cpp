@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace colock::cli {
@@ -241,7 +242,9 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen)
     if (!seen.is_gathering() || seen.shards) {
         co_return;
     }
-    for (const auto& name : seen.child_names) {
+    constexpr std::size_t most_read = 256; // one after the other; top does it each second
+    const auto number = std::min(seen.child_names.size(), most_read);
+    for (const auto& name : std::span{seen.child_names}.first(number)) {
         const auto path = child_of(seen.path, name);
         const auto [ec, node] = co_await zk.async_get(path, no_throw);
         bool is_gone = ec == zookeeper_errc::no_node;

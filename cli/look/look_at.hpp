@@ -73,7 +73,7 @@ struct seen_lock {
 [[nodiscard]] boost::asio::awaitable<seen_lock>
 look_at_path_of_others(client& zk, std::string path, std::size_t most_read = most_nodes_read);
 
-// A look reads the first and the last node of a group. Whoever leaves out what is beside these asks for all of them: two nodes
+// A look reads the first and the last node of a group. Whoever leaves out what is beside these asks for the others: two nodes
 // of sessions among locks would hide the locks. It is no group then.
 [[nodiscard]] boost::asio::awaitable<void> confirm_group(client& zk, seen_lock& seen);
 
