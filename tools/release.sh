@@ -65,6 +65,8 @@ packages() {
     mapfile -t needs < <(sed -n '/^Build-Depends:/,/^[A-Z]/s/^ \([a-z0-9.-]*\).*/\1/p' packaging/debian/control |
         sed 's/^debhelper-compat$/debhelper/' | sort -u)
     tools/debian_root.sh create "$root" 12 "${tools[@]}" "${needs[@]}"
+    [[ ! -d $work ]] || # a run that failed has left what is root's
+        tools/debian_root.sh run "$root" --writable "$work:/release" find /release -mindepth 1 -delete
     rm -rf "$work"
     mkdir -p "$work"
     tar -C "$work" -xzf "$out/$name.tar.gz"

@@ -154,9 +154,7 @@ asio::awaitable<int> bench(const client_options& options, const bench_options& o
     } catch (const std::exception&) {
         failed = std::current_exception();
     }
-    if (failed) {
-        co_await keep_on();
-    }
+    co_await keep_on();          // also from a signal that comes with the last line
     co_await close_all(clients); // and with their sessions what they have in queues
     if (ours) {
         co_await remove_scratch(*clients.front(), path);

@@ -177,9 +177,7 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
                     failure_of(e.code(), e.what()));
         }
     }
-    if (failed) {
-        co_await keep_on();
-    }
+    co_await keep_on();
     co_await zk.async_close(no_throw);
     found.requests += zk.stats().requests;
     if (failed) {

@@ -12,9 +12,12 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace colock::cli {
@@ -114,15 +117,26 @@ std::optional<std::size_t> shards_in(std::string_view definition)
 }
 
 // A session's own node, which does not say whose process it is, as that of a lock would.
-asio::awaitable<bool> may_be_member(client& zk, std::string path)
+// Nothing: it is gone.
+asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
 {
     const auto [ec, node] = co_await zk.async_get(path, no_throw);
     if (ec == errc::invalid_path) {
         co_return false; // others have made it, and no request can name it
     }
     require_fact(ec);
-    co_return !ec && colock::detail::is_of_session(node.stat.ephemeral_owner) &&
-        !parse_owner(node.data).host;
+    std::optional<node_stat> stat;
+    if (!ec) {
+        stat = node.stat;
+    } else if (ec == zookeeper_errc::no_auth) { // anybody may know whose it is
+        const auto [failed, known] = co_await zk.async_exists(path, no_throw);
+        require_fact(failed);
+        stat = known;
+    }
+    if (!stat) {
+        co_return std::nullopt;
+    }
+    co_return colock::detail::is_of_session(stat->ephemeral_owner) && !parse_owner(node.data).host;
 }
 
 // Of a directory without a queue.
@@ -142,10 +156,10 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
     } else if (!names.empty()) {
         const auto [first, last] = std::ranges::minmax(names);
         auto is_group = co_await may_be_member(zk, child_of(seen.path, first));
-        if (is_group && first != last) {
+        if (is_group.value_or(false) && first != last) {
             is_group = co_await may_be_member(zk, child_of(seen.path, last));
         }
-        if (is_group) {
+        if (is_group.value_or(false)) {
             seen.members = names.size();
         }
     }
@@ -237,33 +251,31 @@ asio::awaitable<seen_lock> look_at_path_of_others(client& zk, std::string path,
     co_return nothing;
 }
 
-asio::awaitable<void> confirm_group(client& zk, seen_lock& seen)
+asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t most_read)
 {
     if (!seen.is_gathering() || seen.shards) {
         co_return;
     }
-    constexpr std::size_t most_read = 256; // one after the other; top does it each second
     const auto number = std::min(seen.child_names.size(), most_read);
     for (const auto& name : std::span{seen.child_names}.first(number)) {
-        const auto path = child_of(seen.path, name);
-        const auto [ec, node] = co_await zk.async_get(path, no_throw);
-        bool is_gone = ec == zookeeper_errc::no_node;
-        auto owner = node.stat.ephemeral_owner;
-        if (ec == zookeeper_errc::no_auth) { // anybody may know whose it is
-            const auto [failed, stat] = co_await zk.async_exists(path, no_throw);
-            require_fact(failed);
-            is_gone = !stat;
-            owner = stat ? stat->ephemeral_owner : 0;
-        } else if (ec != errc::invalid_path) {
-            require_fact(ec);
-        }
-        const bool may_be_member =
-            colock::detail::is_of_session(owner) && !parse_owner(node.data).host;
-        if (!is_gone && !may_be_member) {
+        const auto is_member = co_await may_be_member(zk, child_of(seen.path, name));
+        if (!is_member.value_or(true)) {
             seen.members.reset();
             co_return;
         }
     }
+}
+
+void leave_out_parts(seen_lock& gathering)
+{
+    if (!gathering.shards) {
+        gathering.child_names.clear(); // members, as confirm_group() knows
+    }
+    static constexpr std::array<std::string_view, 6> of_shards{"members",    "leader",     "use",
+                                                               "definition", "assignment", "locks"};
+    std::erase_if(gathering.child_names, [](const std::string& name) {
+        return std::ranges::find(of_shards, name) != of_shards.end();
+    });
 }
 
 asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path, std::string node)

@@ -75,7 +75,12 @@ look_at_path_of_others(client& zk, std::string path, std::size_t most_read = mos
 
 // A look reads the first and the last node of a group. Whoever leaves out what is beside these asks for the others: two nodes
 // of sessions among locks would hide the locks. It is no group then.
-[[nodiscard]] boost::asio::awaitable<void> confirm_group(client& zk, seen_lock& seen);
+// Reads one after the other.
+[[nodiscard]] boost::asio::awaitable<void> confirm_group(client& zk, seen_lock& seen,
+                                                         std::size_t most_read);
+
+// The line of a group or of shards tells of them. What others have put beside them stays.
+void leave_out_parts(seen_lock& gathering);
 
 // Reads whole queues. Where several locks share the directory, `queue` is the one in which the node stands; `node` is a name or
 // a path, and may be empty.

@@ -51,19 +51,6 @@ bool has_parts(const seen_lock& seen)
            std::ranges::any_of(seen.others, [](auto& k) { return k.what == &kinds::semaphore; });
 }
 
-// The line of a group or of shards has told of them. What others have put beside them stays.
-void leave_out_parts(seen_lock& gathering)
-{
-    if (!gathering.shards) {
-        gathering.child_names.clear(); // all are members
-    }
-    static constexpr std::array<std::string_view, 6> of_shards{"members",    "leader",     "use",
-                                                               "definition", "assignment", "locks"};
-    std::erase_if(gathering.child_names, [](const std::string& name) {
-        return std::ranges::find(of_shards, name) != of_shards.end();
-    });
-}
-
 // The locks below a path, in the order of their names.
 class walk {
 public:
@@ -86,7 +73,7 @@ public:
             constexpr std::size_t holders_only = 4;
             auto seen = co_await look_at_path_of_others(zk_, path,
                                                         options_.whole ? everything : holders_only);
-            co_await confirm_group(zk_, seen);
+            co_await confirm_group(zk_, seen, everything);
             note_unlisted(seen);
             auto here = seen; // below it, and then it
             if (seen.is_lock() || seen.is_gathering()) {
@@ -270,13 +257,18 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     const std::string begin = o.path.empty() ? "/" : o.path;
     co_await catch_up(zk, begin);
     auto top = co_await look_at(zk, begin, walk::everything);
-    co_await confirm_group(zk, top);
+    co_await confirm_group(zk, top, walk::everything);
     walk w{zk, o};
     const bool is_one = top.is_lock() || top.is_gathering();
-    const bool alone = is_one && !o.recursive;
+    auto beside = top;
+    if (beside.is_gathering()) {
+        leave_out_parts(beside);
+    }
+    const bool has_others = top.shards && !beside.child_names.empty();
+    const bool alone = is_one && !o.recursive && !has_others;
     if (!alone) {
         constexpr std::size_t all_levels = std::numeric_limits<std::size_t>::max();
-        co_await w.below(top, o.recursive ? all_levels : o.path.empty() ? 2 : 1);
+        co_await w.below(beside, o.recursive ? all_levels : o.path.empty() ? 2 : 1);
     }
     auto& all = w.found;
     if (is_one) {

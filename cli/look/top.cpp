@@ -43,6 +43,7 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 using std::chrono::steady_clock;
 constexpr std::size_t nodes_read = 2;
+constexpr std::size_t most_members_read = 256; // each second
 
 struct top_options {
     server_options servers;
@@ -72,17 +73,20 @@ public:
         };
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
-            co_await confirm_group(zk_, top);
-            if (top.is_lock() || top.is_gathering() || !top.exists || top.unlisted ||
-                top.child_names.empty()) {
+            co_await confirm_group(zk_, top, most_members_read);
+            auto names = top.child_names;
+            if (top.is_gathering()) {
+                add(top);
+                leave_out_parts(top);
+                names = top.child_names;
+            } else if (top.is_lock() || !top.exists || top.unlisted || names.empty()) {
                 add(std::move(top));
                 continue;
             }
-            auto names = top.child_names;
             std::ranges::sort(names);
             for (const auto& name : names) {
                 auto below = co_await look_at_path_of_others(zk_, child_of(path, name), nodes_read);
-                co_await confirm_group(zk_, below);
+                co_await confirm_group(zk_, below, most_members_read);
                 if (below.is_lock() || below.is_gathering() || below.may_be_free_lock() ||
                     below.unlisted) {
                     add(std::move(below));
@@ -192,11 +196,12 @@ private:
 
     [[nodiscard]] std::string line_of(const seen_lock& lock, steady_clock::time_point now) const
     {
+        if (lock.unlisted) { // others may have made a path that no request can name
+            return (lock.unlisted_path == lock.path ? "" : printable(lock.unlisted_path) + ' ') +
+                   "cannot be listed: " + in_own_words(lock.unlisted.message());
+        }
         if (!lock.exists) {
             return "does not exist";
-        }
-        if (lock.unlisted) {
-            return "cannot be listed: " + in_own_words(lock.unlisted.message());
         }
         if (lock.is_gathering()) {
             return columns("-", "-", "-", gathering_words(lock), kind_words(lock));

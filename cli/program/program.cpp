@@ -56,7 +56,8 @@ bool nobody_reads_output()
     struct sigaction now {};
     ::pollfd out{STDOUT_FILENO, 0, 0};
     return ::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN &&
-           ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+           ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0 &&
+           ::isatty(STDOUT_FILENO) == 0;
 }
 
 // A pipe that nobody reads keeps no program from its end.

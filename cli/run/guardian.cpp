@@ -275,8 +275,8 @@ private:
         for (const auto& p : processes_below_this()) { // parents first
             if (contains(kept, p.id) || contains(kept, p.parent)) {
                 kept.push_back(p.id);
-            } else if (p.name == "session-guard") { // which ends with its session
-            } else if (!p.has_ended && ++number <= most_named) {
+            } else if (!p.has_ended && p.name != "session-guard" && // that ends with its session
+                       ++number <= most_named) {
                 auto name = p.name;
                 std::ranges::replace(name, '\n', ' ');
                 names += std::to_string(p.id) + ' ' + name + '\n';

@@ -26,8 +26,8 @@ void require_sight_of_processes()
 {
     if (!sees_processes()) {
         throw failure{usage,
-                      "/proc does not show the processes of this PID namespace, so they could "
-                      "not be ended in time; mount it (unshare has --fork and --mount-proc)"};
+                      "/proc does not show the processes of the PID namespace of the command, so "
+                      "they could not be ended in time; unshare has --fork and --mount-proc"};
     }
 }
 

@@ -74,30 +74,34 @@ public:
             say_.note("warning", text);
         }
         int status = 0;
-        std::string_view reason = "left";
+        std::string_view reason; // none: leave_soon() has ended it all
         std::string text;
         asio::co_spawn(context_, work(),
                        asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e) {
-                           // What has failed on the way out was ended, too.
-                           if (e && !asked_to_end_) {
+                           if (cut_short_) {
+                               status = signalled + *cut_short_;
+                               reason = word_for(signalled);
+                           } else if (asked_to_end_) {
+                               reason = "left"; // what has failed on the way out was ended, too
+                           } else if (e) {
                                const auto f = failure_of(e);
                                status = f.status();
                                reason = word_for(f.status());
                                text = f.what();
-                           } else if (!asked_to_end_) {
+                           } else {
                                status = status_of(first_end_.value_or(0));
                                reason = "command";
                            }
                            asio::co_spawn(context_, close(), asio::detached);
                        }));
         context_.run();
-        if (cut_short_) {
-            status = signalled + *cut_short_;
-            reason = word_for(signalled);
+        if (reason.empty()) {
+            status = cut_short_ ? signalled + *cut_short_ : 0;
+            reason = cut_short_ ? word_for(signalled) : "left";
         }
         say_.ended(status, reason, text);
         say_.finish();
-        if (cut_short_) {
+        if (cut_short_ && status == signalled + *cut_short_) {
             end_by(*cut_short_, signals_);
         }
         return status;

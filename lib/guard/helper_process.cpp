@@ -171,7 +171,7 @@ bool children_have_another_namespace()
         return false;
     }
     if (::stat("/proc/self/ns/pid_for_children", &of_children) != 0) {
-        return ::lstat("/proc/self/ns/pid_for_children", &of_children) == 0;
+        return errno == ENOENT && ::lstat("/proc/self/ns/pid_for_children", &of_children) == 0;
     }
     return own.st_ino != of_children.st_ino;
 }

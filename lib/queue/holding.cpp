@@ -71,6 +71,7 @@ transition holding::listed(context& c, const error_code& ec, const listing& l, c
         out.push_back({command::kind::step_down, readers_name(c)});
         return stay();
     }
+    unlisted_ = false;
     if (std::ranges::find(l.children, readers_name(c)) != l.children.end()) {
         return became_reader(c, out);
     }

@@ -338,11 +338,12 @@ BOOST_AUTO_TEST_CASE(processes_that_were_left_behind_are_named_in_one_line)
     check_schema(all);
     BOOST_TEST(the(all, "left_behind").at("processes").as_array().size() == 2U);
     BOOST_TEST(run({}, {"sh", "-c", "sleep 0.01 & wait"}).err == "");
-    // As one is called whose program was killed. It would end by itself in a moment.
+    // As one is called whose program was killed. A real one would end by itself in a moment.
     const auto guard = files.path() + "/session-guard";
     std::filesystem::copy_file("/bin/sleep", guard);
-    BOOST_TEST(run({}, {"sh", "-c", guard + " 1000 & echo $! >" + files.path() + "/pid"}).err ==
-               "");
+    const auto leave_it = guard + " 1000 & echo $! >" + files.path() +
+                          "/pid; until grep -q session-guard /proc/$!/comm; do :; done";
+    BOOST_TEST(run({}, {"sh", "-c", leave_it}).err == "");
     BOOST_TEST(is_gone(files.path() + "/pid"));
 }
 

@@ -243,12 +243,15 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
     BOOST_TEST(ann->status() == 125, ann->err());
     BOOST_TEST(has(ann->err(), "guardian of shard 0"), ann->err());
     BOOST_TEST((is_gone(files.path() + "/child0") && is_gone(files.path() + "/child1")));
+    int told = 0;
     for (const auto& e : events_in(file_text(files.path() + "/events"))) {
         if (text_of(e, "event") == "exited" && e.at("shard").as_int64() == 0) {
             BOOST_TEST(e.at("status").as_int64() == 128 + SIGKILL);
             BOOST_TEST(!e.at("by_itself").as_bool());
+            ++told;
         }
     }
+    BOOST_TEST(told == 1);
 }
 
 BOOST_AUTO_TEST_CASE(who_kills_by_the_command_line_leaves_shards_without_an_owner_for_a_moment_only)

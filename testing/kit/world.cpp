@@ -34,8 +34,9 @@ ensemble_options options_of(const world_options& o)
     if (o.servers == 0) {
         throw std::invalid_argument{"a world has at least one server"};
     }
-    if (o.tick < std::chrono::milliseconds{2}) { // servers act each half a tick
-        throw std::invalid_argument{"a tick of a world is 2 ms at least"};
+    if (o.tick < std::chrono::milliseconds{2} ||
+        o.tick > std::chrono::hours{24}) { // servers act each half a tick
+        throw std::invalid_argument{"a tick of a world is from 2 ms to a day"};
     }
     made.servers = o.servers;
     made.tick = o.tick;
@@ -437,6 +438,7 @@ void world::delay(std::chrono::microseconds least, std::chrono::microseconds mos
     if (least.count() < 0 || most < least) {
         throw std::invalid_argument{"a delay is not negative, and the least one is given first"};
     }
+    refuse_odd(std::chrono::floor<std::chrono::milliseconds>(most));
     impl_->note("network", "takes " + std::to_string(least.count()) + " to " +
                                std::to_string(most.count()) + " microseconds");
     impl_->net.delay_all(least, most);

@@ -149,12 +149,12 @@ private:
 } // namespace colock::detail::fence_file
 
 /// A file `F` has two others beside it: `F.token`, the greatest token that was presented, and `F.fence`, which is locked by
-/// `flock` while that is compared and written. Both files are written as `F.fence.next`, which takes their place; a file of that
-/// name is deleted. All throw `std::system_error` when the system refuses something. When another
-/// process is at it, that is EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three
-/// is a symbolic link: give the path for which `F` stands, and delete a link `F.token` or `F.fence`. Users who share `F` need to
-/// be able to read all three, and to replace each other's files in their folder, so without a sticky bit; over NFS, to write
-/// `F.fence` as well. On Linux and other POSIX systems; docs/fencing.md says what NFS does to it.
+/// `flock` while that is compared and written. `F` and `F.token` are written as `F.fence.next`, which takes their place; a file of
+/// that name is deleted. All throw `std::system_error` when the system refuses something. When another process is at it, that is
+/// EWOULDBLOCK: try again later. They do not wait for anything but the disk. ELOOP: one of the three is a symbolic link: give the
+/// path for which `F` stands, and delete a link `F.token` or `F.fence`. Users who share `F` need to be able to read all three, and
+/// to replace each other's files in their folder, so without a sticky bit; over NFS, to write `F.fence` as well. On Linux and other
+/// POSIX systems; docs/fencing.md says what NFS does to it.
 namespace colock::fence::file {
 
 /// Returns whether the token was accepted, before the holder reads the file `path`.

@@ -74,8 +74,8 @@ struct process_options {
 ///
 /// Works with the address sanitizer. Asio has to use epoll, not io_uring.
 ///
-/// An exception that leaves a process leaves the function of the world that let it run. Names that are unknown, and numbers
-/// without a meaning, are refused with `std::invalid_argument`.
+/// An exception that leaves a process leaves the function of the world that let it run. Names that are unknown, numbers
+/// without a meaning, and times of more than 100 years, are refused with `std::invalid_argument`.
 ///
 /// Thread safety: none. Several worlds may exist at a time.
 class world {

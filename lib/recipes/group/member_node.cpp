@@ -14,6 +14,18 @@
 
 namespace colock::detail {
 
+namespace {
+
+// Why no member can say this; or nothing.
+std::string fault_of_text(const protocol::member_text& says)
+{
+    return protocol::was_asked_for(protocol::text_of(says))
+               ? "these data stand for a request to release"
+               : "";
+}
+
+} // namespace
+
 void member_node::join(const std::shared_ptr<client_core>& core,
                        operation_ptr<error_code, membership> op, std::string path,
                        member_options options)
@@ -29,6 +41,11 @@ void member_node::join(const std::shared_ptr<client_core>& core,
         return;
     }
     if (fault = protocol::member_name_fault(options.name); !fault.empty()) {
+        op->explain(errc::invalid_option, group + ": " + fault);
+        op.complete(errc::invalid_option, {});
+        return;
+    }
+    if (fault = fault_of_text({.data = options.data, .weight = options.weight}); !fault.empty()) {
         op->explain(errc::invalid_option, group + ": " + fault);
         op.complete(errc::invalid_option, {});
         return;
@@ -172,8 +189,8 @@ void member_node::update(operation_ptr<error_code> op, std::string data, std::ui
     protocol::member_text says{.data = std::move(data), .weight = weight};
     const auto text = protocol::text_of(says);
     // The servers' refusal fails all updates that are written together.
-    if (protocol::was_asked_for(text)) {
-        op->explain(errc::invalid_option, "these data stand for a request to release");
+    if (auto fault = fault_of_text(says); !fault.empty()) {
+        op->explain(errc::invalid_option, std::move(fault));
         op.complete(errc::invalid_option);
         return;
     }

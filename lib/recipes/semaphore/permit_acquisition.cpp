@@ -281,6 +281,7 @@ private:
 
     void create(const command& c)
     {
+        refusal_.clear(); // what may remain is told with a later one
         std::vector<transaction_op> ops(
             protocol_.wanted(),
             create_op(lease(c.name), of().owner_data(),
@@ -491,7 +492,7 @@ private:
         if (unsure_in_ != 0 && unsure_in_ == core().session() && !core().unavailable()) {
             core().log(log_level::error,
                        of().about("nodes of permits may remain until the session ends" +
-                                  (refusal_.empty() ? refusal_ : ": " + refusal_)));
+                                  (refusal_.empty() ? std::string{} : ": " + refusal_)));
         }
     }
 
