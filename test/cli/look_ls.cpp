@@ -126,6 +126,11 @@ BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
             BOOST_TEST(has(r.out, shop + "/lock"), r.out);
         }
     }
+    for (const auto* command : {"ls", "top"}) {
+        const auto r = colock({command, shop});
+        BOOST_TEST(r.status == 0, r.err);
+        BOOST_TEST(has(r.out, shop + "/lock"), r.out);
+    }
     const auto all = colock({"ls", "-r", root});
     BOOST_TEST(has(all.out, shop + "  shards"), all.out);
     BOOST_TEST(has(all.out, team + "  group  3 members\n"), all.out);
@@ -136,8 +141,9 @@ BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {
     admin.create(root + "/a");
     const auto ephemeral = admin_session::mode::ephemeral;
-    admin.create(root + "/a/ann", "", ephemeral);
-    admin.create(root + "/a/bob", "", ephemeral, {{4, "world", "anyone"}});
+    for (const auto* name : {"ann", "bob"}) {
+        admin.create(root + "/a/" + name, "", ephemeral, {{4, "world", "anyone"}});
+    }
     admin.create(root + "/a/zoe", "", ephemeral);
     const holder_process holder{"mutex", {root + "/b"}};
     const auto r = colock({"ls", "-l", root});
