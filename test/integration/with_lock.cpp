@@ -463,7 +463,11 @@ BOOST_AUTO_TEST_CASE(a_release_during_which_the_client_is_destroyed_is_no_succes
         sent = c.stats().requests;
         co_return 1;
     });
-    BOOST_TEST(until([&] { return sent && c.stats().requests != *sent; }));
+    // One handler at a time: the answer must not come in the same turn.
+    while (!sent || c.stats().requests == *sent) {
+        io.restart();
+        BOOST_REQUIRE(io.run_one_for(long_enough) == 1U);
+    }
     BOOST_REQUIRE(!r->done);
     clients.pop_back();
     BOOST_TEST(until([&] { return r->done; }));
