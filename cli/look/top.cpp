@@ -74,15 +74,14 @@ public:
         for (const auto& path : options_.paths) {
             auto top = co_await look_at(zk_, path, nodes_read);
             co_await confirm_group(zk_, top, most_members_read);
-            auto names = top.child_names;
             if (top.is_gathering()) {
                 add(top);
                 leave_out_parts(top);
-                names = top.child_names;
-            } else if (top.is_lock() || !top.exists || top.unlisted || names.empty()) {
+            } else if (top.is_lock() || !top.exists || top.unlisted || top.child_names.empty()) {
                 add(std::move(top));
                 continue;
             }
+            auto names = std::move(top.child_names);
             std::ranges::sort(names);
             for (const auto& name : names) {
                 auto below = co_await look_at_path_of_others(zk_, child_of(path, name), nodes_read);

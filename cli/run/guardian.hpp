@@ -33,8 +33,8 @@ struct guardian_task {
 // that tells of children.
 [[nodiscard]] int stand_apart();
 
-// Whoever kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the supervisor
-// and shall not meet this process, which then ends what is left. `shown`: as in guardian_task.
+// Somebody who kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the
+// supervisor, and must not hit this process, which then ends what is left. `shown`: as in guardian_task.
 void show_as(const char* name, std::span<char> shown);
 
 } // namespace colock::cli

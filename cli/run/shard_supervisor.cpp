@@ -76,13 +76,14 @@ public:
         int status = 0;
         std::string_view reason; // none: leave_soon() has ended it all
         std::string text;
+        const auto end_as_asked = [&] {
+            status = cut_short_ ? signalled + *cut_short_ : 0;
+            reason = cut_short_ ? word_for(signalled) : "left";
+        };
         asio::co_spawn(context_, work(),
                        asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e) {
-                           if (cut_short_) {
-                               status = signalled + *cut_short_;
-                               reason = word_for(signalled);
-                           } else if (asked_to_end_) {
-                               reason = "left"; // what has failed on the way out was ended, too
+                           if (cut_short_ || asked_to_end_) {
+                               end_as_asked(); // what has failed on the way out was ended, too
                            } else if (e) {
                                const auto f = failure_of(e);
                                status = f.status();
@@ -96,8 +97,7 @@ public:
                        }));
         context_.run();
         if (reason.empty()) {
-            status = cut_short_ ? signalled + *cut_short_ : 0;
-            reason = cut_short_ ? word_for(signalled) : "left";
+            end_as_asked();
         }
         say_.ended(status, reason, text);
         say_.finish();

@@ -24,8 +24,8 @@ std::string impostor(certificate shown)
     return all.back()->secure_connect_string();
 }
 
-// What a client that is refused writes to its log, behind the name of the server. Another attempt would follow, as it does
-// when a busy machine gives a server less than the second that its first attempt has.
+// What the log of a refused client says after the name of the server. On a busy machine the server may need more than the second
+// that the first attempt has; then the refusal is that of another attempt.
 std::string refusal_of(client_options options)
 {
     const auto where = options.hosts.empty() ? tls_server().secure_connect_string() : options.hosts;

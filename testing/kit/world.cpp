@@ -34,8 +34,8 @@ ensemble_options options_of(const world_options& o)
     if (o.servers == 0) {
         throw std::invalid_argument{"a world has at least one server"};
     }
-    if (o.tick < std::chrono::milliseconds{2} ||
-        o.tick > std::chrono::hours{24}) { // servers act each half a tick
+    // Servers act each half a tick, and times of a longer one would overflow.
+    if (o.tick < std::chrono::milliseconds{2} || o.tick > std::chrono::hours{24}) {
         throw std::invalid_argument{"a tick of a world is from 2 ms to a day"};
     }
     made.servers = o.servers;

@@ -281,7 +281,7 @@ private:
 
     void create(const command& c)
     {
-        refusal_.clear(); // what may remain is told with a later one
+        refusal_.clear(); // a later refusal says why nodes may remain
         std::vector<transaction_op> ops(
             protocol_.wanted(),
             create_op(lease(c.name), of().owner_data(),
