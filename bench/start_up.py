@@ -8,6 +8,7 @@ A B, B A, A B, ... The figures are medians of the rounds, and the ratios medians
 includes all that a program starts. The status is 1 when colock takes more than 0.9 of etcdctl's time.
 """
 import argparse
+import contextlib
 import ctypes
 import os
 import resource
@@ -55,7 +56,7 @@ def start_etcd(directory):
     server = subprocess.Popen(
         ["etcd", "--data-dir", f"{directory}/etcd", "--listen-client-urls", url, "--advertise-client-urls", url,
          "--listen-peer-urls", other, "--initial-advertise-peer-urls", other, "--initial-cluster", f"default={other}"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=zookeeper.end_with_parent)
     wait_for(client)
     return server, url
 
@@ -97,17 +98,23 @@ def keep_servers(directory, disk):
     keeper = os.fork()
     if keeper == 0:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        zookeeper, hosts = start_zookeeper(directory, disk)
-        etcd, url = start_etcd(directory)
-        os.write(say_ready, f"{hosts} {url}".encode())
-        signal.sigwait({signal.SIGTERM})
-        for each in (zookeeper, etcd):
-            each.kill()
-            each.wait()
-        os._exit(0)
+        zookeeper.end_with_parent(signal.SIGTERM)
+        try:
+            server, hosts = start_zookeeper(directory, disk)
+            etcd, url = start_etcd(directory)
+            os.write(say_ready, f"{hosts} {url}".encode())
+            signal.sigwait({signal.SIGTERM})
+            for each in (server, etcd):
+                each.kill()
+                each.wait()
+        except (OSError, SystemExit) as why:
+            print(why, file=sys.stderr, flush=True)
+        finally:
+            os._exit(0)  # the servers end with it, and the directory is the parent's to remove
     KEEPER.append(keeper)
     os.close(say_ready)
-    return keeper, *os.read(ready, 4096).decode().split()
+    places = os.read(ready, 4096).decode().split()
+    return keeper, *(places or sys.exit("the servers have not started"))
 
 
 def ended():
@@ -152,6 +159,7 @@ def main():
         if not shutil.which(each):
             sys.exit(f"{each} is missing; ./dev bench --help says what to install")
 
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # in order
     # What a program leaves becomes a child of this process, which counts it.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(dir="/var/tmp" if options.disk else "/dev/shm") as directory:
@@ -167,8 +175,9 @@ def main():
                       compare(f"{options.in_parallel} in parallel", systems, options.in_parallel, True, options.rounds)]
         finally:
             KEEPER.clear()
-            os.kill(keeper, signal.SIGTERM)
-            os.waitpid(keeper, 0)
+            with contextlib.suppress(ProcessLookupError):  # when it has ended, ended() has told
+                os.kill(keeper, signal.SIGTERM)
+                os.waitpid(keeper, 0)
     return 0 if max(ratios) <= TARGET else 1
 
 

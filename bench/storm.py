@@ -14,6 +14,7 @@ import argparse
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -100,7 +101,6 @@ class Fleet:
     def __init__(self, command, processes):
         self.processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
                           for _ in range(processes)]
-        self.answers()
 
     def answers(self):
         """One of each process."""
@@ -152,6 +152,7 @@ def storm(directory, options):
             each.start()
         until_served(servers)
         fleet = Fleet([*command, hosts, str(TIMEOUT_MS)], options.processes)
+        fleet.answers()
         line = f" {options.line}" if options.system == "colock" else ""
         fleet.ask(f"hold /storm/{{}} {options.sessions}{line}")
         fleet.answers()
@@ -199,6 +200,7 @@ def main():
         sys.exit("java is missing; ./dev bench --help says what to install")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # in order
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         lost = storm(directory, options)
     return 1 if lost and options.system == "colock" else 0

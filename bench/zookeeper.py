@@ -1,5 +1,7 @@
 """Ports, and a server of ZooKeeper, for the programs of this directory."""
+import ctypes
 import os
+import signal
 import socket
 import subprocess
 
@@ -14,9 +16,19 @@ def free_ports(count):
     return ports
 
 
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def end_with_parent(by=signal.SIGKILL):
+    """For a child: whoever kills its parent leaves nothing behind."""
+    LIBC.prctl(PR_SET_PDEATHSIG, by, 0, 0, 0)
+
+
 def start(config, log, *flags):
     """The process of a server with the file `config`. `flags` are Java's; `log` takes what it says."""
     path = os.environ.get("COLOCK_TEST_ZOOKEEPER_CLASSPATH", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar")
     return subprocess.Popen(
         ["java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx1g", *flags, "-Dzookeeper.extendedTypesEnabled=true", "-cp", path,
-         "org.apache.zookeeper.server.quorum.QuorumPeerMain", config], stdout=subprocess.DEVNULL, stderr=log)
+         "org.apache.zookeeper.server.quorum.QuorumPeerMain", config], stdout=subprocess.DEVNULL, stderr=log,
+        preexec_fn=end_with_parent)
