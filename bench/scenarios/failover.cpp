@@ -54,14 +54,17 @@ public:
         return all;
     }
 
-    void add(const std::string& system, std::optional<double> value)
+    // `failure`: what the process said instead, if it did.
+    void add(const std::string& system, std::optional<double> value,
+             const std::string& failure = {})
     {
         const auto at = std::ranges::find(all_, system, &row::system);
-        auto& r = at != all_.end() ? *at : all_.emplace_back(row{system, {}, false});
+        auto& r = at != all_.end() ? *at : all_.emplace_back(row{system, {}, false, {}});
         if (value) {
             r.rounds.push_back(*value);
         } else {
             r.late = true;
+            r.failure = failure;
         }
     }
 
@@ -70,7 +73,9 @@ public:
         for (const auto& r : all_) {
             if (r.late) {
                 leave_out(out, c.scenario + ", " + metric, r.system,
-                          "no grant within " + std::to_string(patience.count() / 1000) + " s");
+                          r.failure.empty()
+                              ? "no grant within " + std::to_string(patience.count() / 1000) + " s"
+                              : r.failure);
             } else {
                 out.add(
                     {c.scenario, r.system, c.rtt_ms, c.clients, c.servers, metric, "s", r.rounds});
@@ -83,19 +88,23 @@ private:
         std::string system;
         std::vector<double> rounds;
         bool late;
+        std::string failure;
     };
     std::vector<row> all_;
 };
 
 // What the answer to a lock took since then.
-std::optional<double> time_to_grant(peer& p, steady_clock::time_point since)
+std::optional<double> time_to_grant(peer& p, steady_clock::time_point since, std::string& failure)
 {
     try {
         if (p.answer_within("locked", patience)) {
             return seconds{steady_clock::now() - since}.count();
         }
-    } catch (const peer_failed&) {
-        // as good as too late
+        if (steady_clock::now() - since < patience) {
+            failure = "its process has ended";
+        }
+    } catch (const peer_failed& f) { // as good as too late
+        failure = f.what();
     }
     return std::nullopt;
 }
@@ -118,17 +127,19 @@ void of_the_holder(const run_options& options, report& out)
         std::this_thread::sleep_for(std::chrono::seconds{1} + server_tick * round / rounds);
         const auto size = pairs.entrants().size();
         std::vector<std::optional<double>> times(size);
+        std::vector<std::string> failures(size);
         std::vector<std::thread> waiting;
         for (std::size_t i = 0; i != size; ++i) {
             auto& two = *pairs.entrants()[i].processes;
             two.at(0).kill();
-            waiting.emplace_back([&two, &time = times[i], killed = steady_clock::now()] {
-                time = time_to_grant(two.at(1), killed);
-            });
+            waiting.emplace_back(
+                [&two, &time = times[i], &failure = failures[i], killed = steady_clock::now()] {
+                    time = time_to_grant(two.at(1), killed, failure);
+                });
         }
         for (std::size_t i = 0; i != size; ++i) {
             waiting[i].join();
-            all.add(std::string{pairs.entrants()[i].system.name}, times[i]);
+            all.add(std::string{pairs.entrants()[i].system.name}, times[i], failures[i]);
         }
     }
     const std::string sessions =
