@@ -56,8 +56,9 @@ public:
 private:
     void write(std::string_view event, const std::string& words, json::value leader) const
     {
-        const auto now = text_of(std::chrono::time_point_cast<std::chrono::milliseconds>(
-            std::chrono::system_clock::now()));
+        // text_of() rounds up, to a moment that would not have come.
+        const auto now =
+            text_of(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
         std::cout << (as_json_ ? json::serialize(json::object{{"event", event},
                                                               {"time", now},
                                                               {"path", printable(path_)},

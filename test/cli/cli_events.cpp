@@ -4,6 +4,7 @@
 
 #include "json_events.hpp"
 #include "run/event_lines.hpp"
+#include "run/once_per.hpp"
 #include "run_scene.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -386,6 +387,10 @@ BOOST_AUTO_TEST_CASE(leaders_are_printed_as_they_change)
     BOOST_TEST(wait_until([&] { return has(as_json.out(), "\n"); }, patience));
     colock_process first{servers, {"elect", "--name", "first", path, "--", "sleep", "1000"}};
     BOOST_TEST(wait_until([&] { return has(follows.out(), "(first)\n"); }, patience));
+    const auto lines = lines_of(follows.out());
+    const auto by =
+        cli::text_of(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+    BOOST_TEST(lines.back().substr(0, by.size()) <= by, lines.back()); // it has come
     BOOST_TEST(wait_until([&] { return has(as_json.out(), "program=first"); }, patience));
     first.process().send_signal(SIGTERM);
     BOOST_TEST(wait_until([&] { return follows.out().ends_with(" nobody\n"); }, patience));
