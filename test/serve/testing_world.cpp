@@ -295,6 +295,17 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_a_node_does_not_hear_whether_it_is_there)
     BOOST_TEST((found == zookeeper_errc::no_auth));
 }
 
+// As what is left of a time for several steps.
+BOOST_AUTO_TEST_CASE(a_time_that_is_used_up_is_no_mistake)
+{
+    colock::testing::world w{1};
+    w.run_for(2s);
+    const auto left = 1s - w.now();
+    BOOST_TEST(!w.run_until([] { return false; }, left));
+    BOOST_TEST(w.run_until([] { return true; }, left));
+    BOOST_TEST((w.now() == 2s));
+}
+
 BOOST_AUTO_TEST_CASE(mistakes_are_refused)
 {
     scene s;
@@ -305,6 +316,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused)
     BOOST_CHECK_THROW(s.w.start_rival("rival", "locks", 1s), std::invalid_argument);
     BOOST_CHECK_THROW((colock::testing::world{1, {.servers = 0}}), std::invalid_argument);
     BOOST_CHECK_THROW((colock::testing::world{1, {.tick = 1ms}}), std::invalid_argument);
+    constexpr auto never = std::chrono::milliseconds::max();
+    BOOST_CHECK_THROW((colock::testing::world{1, {.least_session = never}}), std::invalid_argument);
+    BOOST_CHECK_THROW((colock::testing::world{1, {.most_session = never}}), std::invalid_argument);
     BOOST_CHECK_THROW(s.w.delay(2us, 1us), std::invalid_argument);
     BOOST_CHECK_THROW(s.w.delay(-1us, 1us), std::invalid_argument);
     for (const int drift : {-1'000'000, 1'000'000}) {
@@ -313,8 +327,9 @@ BOOST_AUTO_TEST_CASE(mistakes_are_refused)
     }
     for (const auto time : {std::chrono::nanoseconds{-1}, std::chrono::nanoseconds::max()}) {
         BOOST_CHECK_THROW(s.w.run_for(time), std::invalid_argument);
-        BOOST_CHECK_THROW(s.w.run_until([] { return false; }, time), std::invalid_argument);
     }
+    BOOST_CHECK_THROW(s.w.run_until([] { return false; }, std::chrono::nanoseconds::max()),
+                      std::invalid_argument);
     for (const auto time : {-1ms, std::chrono::milliseconds::max()}) {
         BOOST_CHECK_THROW(s.w.start_rival("rival", "/locks/m", time), std::invalid_argument);
     }

@@ -28,6 +28,15 @@ using namespace simulated;
 
 namespace {
 
+// Later ones overflow.
+void refuse_odd(std::chrono::milliseconds time)
+{
+    using namespace std::chrono_literals;
+    if (time < 0ms || time > 24h * 365 * 100) {
+        throw std::invalid_argument{"times of a world are from 0 to 100 years"};
+    }
+}
+
 ensemble_options options_of(const world_options& o)
 {
     ensemble_options made;
@@ -38,6 +47,8 @@ ensemble_options options_of(const world_options& o)
     if (o.tick < std::chrono::milliseconds{2} || o.tick > std::chrono::hours{24}) {
         throw std::invalid_argument{"a tick of a world is from 2 ms to a day"};
     }
+    refuse_odd(o.least_session);
+    refuse_odd(o.most_session);
     made.servers = o.servers;
     made.tick = o.tick;
     made.least_session = o.least_session;
@@ -59,15 +70,6 @@ void refuse_shared_colock()
         throw std::logic_error{"this program loads libcolock.so, too, whose clients know no world: "
                                "build all of it with colock::testing_world in the place of "
                                "colock::colock"};
-    }
-}
-
-// Later ones overflow.
-void refuse_odd(std::chrono::milliseconds time)
-{
-    using namespace std::chrono_literals;
-    if (time < 0ms || time > 24h * 365 * 100) {
-        throw std::invalid_argument{"times of a world are from 0 to 100 years"};
     }
 }
 
@@ -326,6 +328,7 @@ void world::run_for(std::chrono::nanoseconds duration)
 bool world::run_until(const std::function<bool()>& is_true, std::chrono::nanoseconds limit)
 {
     refuse_processes();
+    limit = std::max(limit, std::chrono::nanoseconds{0}); // what is left of a time may be negative
     refuse_odd(std::chrono::floor<std::chrono::milliseconds>(limit));
     auto& time = impl_->time;
     const auto end = time.now() + limit;

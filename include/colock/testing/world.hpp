@@ -26,7 +26,7 @@ namespace colock::testing {
 /// How a `world` begins.
 struct world_options {
     std::size_t servers = 3;              ///< They are called "server 1", "server 2", "server 3".
-    std::chrono::milliseconds tick{2000}; ///< `tickTime` of the servers, at least 2 ms.
+    std::chrono::milliseconds tick{2000}; ///< `tickTime` of the servers, from 2 ms to a day.
     /// How long sessions last: what clients ask for, within these limits. Zero: two ticks, and twenty.
     std::chrono::milliseconds least_session{0};
     std::chrono::milliseconds most_session{0}; ///< The other limit.
@@ -124,7 +124,7 @@ public:
     [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
     /// Lets so much time pass.
     void run_for(std::chrono::nanoseconds duration);
-    /// Lets time pass until this is true, for so long at most. Returns whether it is true.
+    /// Lets time pass until this is true, for so long at most; none for a negative time. Returns whether it is true.
     bool run_until(const std::function<bool()>& is_true, std::chrono::nanoseconds limit);
 
     // ---- troubles of processes, rivals and servers
