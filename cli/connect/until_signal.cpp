@@ -8,6 +8,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include <chrono>
 #include <exception>
@@ -18,13 +19,18 @@ namespace colock::cli {
 
 namespace asio = boost::asio;
 
-void end_by(int number, asio::signal_set& signals)
+void end_by(int number)
 {
     if (number == SIGINT || number == SIGQUIT) {
         std::cout.flush();
-        signals.clear();
+        leave_no_core();
         ::raise(number);
     }
+}
+
+void leave_no_core()
+{
+    ::prctl(PR_SET_DUMPABLE, 0);
 }
 
 void hear(asio::signal_set& signals, std::initializer_list<int> numbers)
@@ -37,13 +43,15 @@ void hear(asio::signal_set& signals, std::initializer_list<int> numbers)
     }
 }
 
-int run_until_signal(std::function<asio::awaitable<int>()> body)
+namespace {
+
+// What the body has made is gone when it returns, also behind a second signal: clients tell the servers that they leave.
+int run_and_hear(const std::function<asio::awaitable<int>()>& body, std::optional<int>& signal)
 {
     asio::io_context context{1};
     asio::cancellation_signal stop;
     asio::signal_set signals{context};
     hear(signals, {SIGINT, SIGTERM, SIGHUP, SIGPIPE});
-    std::optional<int> signal;
     std::chrono::steady_clock::time_point signalled_at;
     std::exception_ptr failed;
     int status = 0;
@@ -77,12 +85,21 @@ int run_until_signal(std::function<asio::awaitable<int>()> body)
                        signals.cancel();
                    }));
     context.run();
-    if (signal) {
-        end_by(*signal, signals);
-        return signalled + *signal;
-    }
-    if (failed) {
+    if (failed && !signal) {
         std::rethrow_exception(failed);
+    }
+    return status;
+}
+
+} // namespace
+
+int run_until_signal(std::function<asio::awaitable<int>()> body)
+{
+    std::optional<int> signal;
+    const int status = run_and_hear(body, signal);
+    if (signal) {
+        end_by(*signal);
+        return signalled + *signal;
     }
     return status;
 }

@@ -15,8 +15,11 @@ namespace colock::cli {
 void hear(boost::asio::signal_set& signals, std::initializer_list<int> numbers);
 
 // Ends this process by a signal of the terminal that it has heard: a shell takes a program that returns 130 for one that
-// Ctrl-C was not meant for, and goes on with the next line of the script. For another signal it does nothing.
-void end_by(int number, boost::asio::signal_set& signals);
+// Ctrl-C was not meant for, and goes on with the next line of the script. For another signal it does nothing. No signal_set may
+// hear any: what nobody reads keeps the output, and this process.
+void end_by(int number);
+// In front of a signal by which this process ends: there are secrets in its memory, which a file with that would show.
+void leave_no_core();
 
 // Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM, SIGHUP and SIGPIPE cancel it, unless they are
 // ignored; it cleans up behind `keep_on()`, and the status is that of the signal, by which SIGINT ends this process. A signal a

@@ -1,5 +1,7 @@
 #include "run/job.hpp"
 
+#include "connect/until_signal.hpp"
+
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -41,6 +43,7 @@ int job::ended_by_terminal(int wait_status) const noexcept
 void job::pass_on(int number)
 {
     signals_.clear();
+    leave_no_core();
     if (had_terminal_) {
         ::kill(0, number);
     } else {

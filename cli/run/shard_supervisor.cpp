@@ -102,7 +102,8 @@ public:
         say_.ended(status, reason, text);
         say_.finish();
         if (cut_short_ && status == signalled + *cut_short_) {
-            end_by(*cut_short_, signals_);
+            signals_.clear();
+            end_by(*cut_short_);
         }
         return status;
     }
