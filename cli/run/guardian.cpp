@@ -97,11 +97,12 @@ private:
     void prepare()
     {
         children_ = stand_apart();
+        timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        const int error = children_ < 0 || timer_ < 0 ? errno : 0;
         adopt_orphans();
         show_as("lock-guardian", task_.shown);
-        timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (children_ < 0 || timer_ < 0) {
-            ::_exit(125); // it would sleep through the bound
+        if (error != 0) { // it would sleep through the bound
+            refuse_start(supervisor_, error);
         }
     }
 
@@ -318,6 +319,14 @@ int stand_apart()
     ::sigaddset(&child, SIGCHLD);
     ::sigprocmask(SIG_SETMASK, &child, nullptr);
     return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+void refuse_start(int supervisor, int error)
+{
+    send(supervisor, {message_kind::cannot_start, error});
+    ::pollfd end{supervisor, 0, 0};
+    ::poll(&end, 1, -1);
+    ::_exit(0); // in order: nothing was started
 }
 
 void show_as(const char* name, std::span<char> shown)

@@ -33,6 +33,10 @@ struct guardian_task {
 // that tells of children.
 [[nodiscard]] int stand_apart();
 
+// Tells the supervisor why no command can be started, and ends this process once it has heard that: a socket that is closed
+// earlier would take no start, and the guardian would pass for killed.
+[[noreturn]] void refuse_start(int supervisor, int error);
+
 // Somebody who kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the
 // supervisor, and must not hit this process, which then ends what is left. `shown`: as in guardian_task.
 void show_as(const char* name, std::span<char> shown);

@@ -137,6 +137,9 @@ private:
     void prepare()
     {
         children_ = stand_apart();
+        if (children_ < 0) {
+            ::_exit(125); // it would sleep while its guardians end
+        }
         show_as("lock-guardians", task_.shown);
         // Commands that read from one terminal, or one pipe, would take each other's input.
         const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -165,11 +168,7 @@ private:
         try {
             command = find_command(words_for(r.shard, task_.words), task_.shell);
         } catch (const failure& f) {
-            send(r.socket,
-                 {message_kind::cannot_start, f.status() == not_executable ? EACCES : ENOENT});
-            ::pollfd end{r.socket, 0, 0};
-            ::poll(&end, 1, -1); // as close_sockets_without_guardian() waits
-            ::_exit(0);
+            refuse_start(r.socket, f.status() == not_executable ? EACCES : ENOENT);
         }
         const terminal tty; // which is not the standard input, so it is not the command's
         shared_bound bound{r.bound};

@@ -207,8 +207,8 @@ private:
     asio::awaitable<void> require_nursery()
     {
         co_await nursery_.wait_gone();
-        throw failure{usage, "somebody killed the process that starts the guardians, so there can "
-                             "be no more commands"};
+        throw failure{usage, "the process that starts the guardians has ended, so there can be no "
+                             "more commands"};
     }
 
     // Until the context stops: commands that are ended still need their guardians.

@@ -119,8 +119,11 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_could_not_wake_starts_nothing)
     has_no_timers = true;
     scene s{"exit 3"};
     has_no_timers = false;
-    s.link->tell({message_kind::start});
-    BOOST_TEST(!s.next().has_value());
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    const auto said = s.next();
+    BOOST_REQUIRE(said.has_value()); // not that somebody has killed it
+    BOOST_TEST((said->kind == message_kind::cannot_start));
+    BOOST_TEST(said->value == ENFILE);
     BOOST_TEST(s.end_by_force() == 0);
 }
 

@@ -9,12 +9,14 @@
 #include "run/shared_bound.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,7 @@ namespace {
 
 std::size_t polls = 0;
 bool has_no_guardians = false; // the machine has processes for a nursery, and no more
+bool has_no_signalfd = false;  // the machine
 const pid_t test = ::getpid();
 
 struct nursery_scene {
@@ -102,6 +105,15 @@ extern "C" pid_t fork() noexcept
     return real();
 }
 
+extern "C" int signalfd(int file, const ::sigset_t* mask, int flags) noexcept
+{
+    if (has_no_signalfd && ::getpid() != test) {
+        errno = ENFILE;
+        return -1;
+    }
+    return static_cast<int>(::syscall(SYS_signalfd4, file, mask, _NSIG / 8, flags));
+}
+
 BOOST_AUTO_TEST_SUITE(nursery_)
 
 BOOST_AUTO_TEST_CASE(a_round_costs_a_few_calls_for_each_guardian)
@@ -146,6 +158,18 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_cannot_be_forked_says_why)
     BOOST_TEST((said->kind == message_kind::cannot_start));
     BOOST_TEST(said->value == EAGAIN);
     BOOST_TEST(s.guardians.front()->tell({message_kind::start})); // as if it came before
+}
+
+// It would sleep while its guardians end, and leave them for good.
+BOOST_AUTO_TEST_CASE(a_nursery_that_could_not_wake_ends)
+{
+    has_no_signalfd = true;
+    nursery_scene s;
+    has_no_signalfd = false;
+    boost::asio::io_context io;
+    boost::asio::co_spawn(io, s.all->wait_gone(), boost::asio::detached);
+    io.run_for(60s);
+    BOOST_TEST(io.stopped());
 }
 
 // A socket that is closed with a start in it that nobody has read is reset, and what it has said comes behind that.
