@@ -117,7 +117,7 @@ std::optional<std::size_t> shards_in(std::string_view definition)
 }
 
 // A session's own node, which does not say whose process it is, as that of a lock would.
-// Nothing: it is gone.
+// Nothing: it is gone, or cannot be read, and may be the lock of a single node as well.
 asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
 {
     const auto [ec, node] = co_await zk.async_get(path, no_throw);
@@ -125,18 +125,11 @@ asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
         co_return false; // others have made it, and no request can name it
     }
     require_fact(ec);
-    std::optional<node_stat> stat;
-    if (!ec) {
-        stat = node.stat;
-    } else if (ec == zookeeper_errc::no_auth) { // anybody may know whose it is
-        const auto [failed, known] = co_await zk.async_exists(path, no_throw);
-        require_fact(failed);
-        stat = known;
-    }
-    if (!stat) {
+    if (ec) {
         co_return std::nullopt;
     }
-    co_return colock::detail::is_of_session(stat->ephemeral_owner) && !parse_owner(node.data).host;
+    co_return colock::detail::is_of_session(node.stat.ephemeral_owner) &&
+        !parse_owner(node.data).host;
 }
 
 // Of a directory without a queue.
@@ -155,11 +148,12 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
         }
     } else if (!names.empty()) {
         const auto [first, last] = std::ranges::minmax(names);
-        auto is_group = co_await may_be_member(zk, child_of(seen.path, first));
-        if (is_group.value_or(false) && first != last) {
-            is_group = co_await may_be_member(zk, child_of(seen.path, last));
+        const auto one = co_await may_be_member(zk, child_of(seen.path, first));
+        auto other = one;
+        if (first != last) {
+            other = co_await may_be_member(zk, child_of(seen.path, last));
         }
-        if (is_group.value_or(false)) {
+        if ((one || other) && one.value_or(true) && other.value_or(true)) {
             seen.members = names.size();
         }
     }
@@ -256,6 +250,7 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t mos
     if (!seen.is_gathering() || seen.shards) {
         co_return;
     }
+    std::vector<std::string> unknown;
     const auto number = std::min(seen.child_names.size(), most_read);
     for (const auto& name : std::span{seen.child_names}.first(number)) {
         const auto is_member = co_await may_be_member(zk, child_of(seen.path, name));
@@ -263,13 +258,17 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t mos
             seen.members.reset();
             co_return;
         }
+        if (!is_member) {
+            unknown.push_back(name);
+        }
     }
+    seen.child_names = std::move(unknown);
 }
 
 void leave_out_parts(seen_lock& gathering)
 {
     if (!gathering.shards) {
-        gathering.child_names.clear(); // members, as confirm_group() knows
+        return; // confirm_group() has left out the members
     }
     static constexpr std::array<std::string_view, 6> of_shards{"members",    "leader",     "use",
                                                                "definition", "assignment", "locks"};

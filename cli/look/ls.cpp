@@ -264,7 +264,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
     if (beside.is_gathering()) {
         leave_out_parts(beside);
     }
-    const bool has_others = top.shards && !beside.child_names.empty();
+    const bool has_others = top.is_gathering() && !beside.child_names.empty();
     const bool alone = is_one && !o.recursive && !has_others;
     if (!alone) {
         constexpr std::size_t all_levels = std::numeric_limits<std::size_t>::max();

@@ -7,6 +7,17 @@
 
 namespace colock::test::look_ls_test {
 
+namespace {
+
+/// `colock serve`, which lets nobody ask whether a node exists without READ, as ZooKeeper does from 3.8.4 and 3.9.2 on.
+struct served_scene {
+    subprocess server{{COLOCK_PROGRAM, "serve", "--port", "0", "--quiet"},
+                      {.capture_output = true}};
+    std::string address = server.read_line(long_enough).value_or("");
+};
+
+} // namespace
+
 BOOST_FIXTURE_TEST_SUITE(look_ls, look_scene)
 
 BOOST_AUTO_TEST_CASE(locks_of_every_kind)
@@ -111,7 +122,6 @@ BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
     for (const auto& node : {app + "/!", app + "/~", team + "/ann", team + "/zoe"}) {
         admin.create(node, "", admin_session::mode::ephemeral);
     }
-    admin.create(team + "/bob", "", admin_session::mode::ephemeral, {{4, "world", "anyone"}});
     admin.create(shop + "/definition", "1 shards");
     for (const auto& arguments : {std::vector<std::string>{"ls", app},
                                   {"ls", "-r", root},
@@ -133,23 +143,53 @@ BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
     }
     const auto all = colock({"ls", "-r", root});
     BOOST_TEST(has(all.out, shop + "  shards"), all.out);
-    BOOST_TEST(has(all.out, team + "  group  3 members\n"), all.out);
+    BOOST_TEST(has(all.out, team + "  group  2 members\n"), all.out);
     BOOST_TEST(!has(all.out, team + "/ann"), all.out);
 }
 
+// A member that is read makes the others likely ones; each may be the lock of a single node as well.
 BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {
-    admin.create(root + "/a");
+    const served_scene served;
     const auto ephemeral = admin_session::mode::ephemeral;
-    for (const auto* name : {"ann", "bob"}) {
-        admin.create(root + "/a/" + name, "", ephemeral, {{4, "world", "anyone"}});
+    const admin_session::options patient{.session_timeout = 40s};
+    for (const auto& servers : {look_server().connect_string(), served.address}) {
+        admin_session here{servers, patient};
+        for (const auto* path : {"/unread", "/unread/a", "/unread/c", "/unread/d"}) {
+            here.create(path);
+        }
+        for (const auto* path :
+             {"/unread/a/ann", "/unread/a/bob", "/unread/c/x", "/unread/c/y", "/unread/d/leader"}) {
+            here.create(path, "", ephemeral, {{4, "world", "anyone"}});
+        }
+        for (const auto* path : {"/unread/a/zoe", "/unread/d/!", "/unread/d/~"}) {
+            here.create(path, "", ephemeral);
+        }
+        const holder_process holder{"mutex", {"/unread/b"}, 20s, "-", servers};
+        const auto run = [&](std::vector<std::string> words) {
+            return run_colock(servers, std::move(words), {"COLOCK_TICK=100ms", "COLOCK_AUTH="});
+        };
+        const auto above = run({"ls", "-l", "/unread"});
+        BOOST_TEST(above.status == 0, above.err);
+        BOOST_TEST(has(above.out, "/a  group  3 members\n    members cannot be read: "), above.out);
+        BOOST_TEST(has(above.out, "/unread/b  mutex  0 wait\n    held by "), above.out);
+        const auto all = run({"ls", "-r", "--json", "/unread"});
+        BOOST_TEST(all.status == 122, all.err);
+        BOOST_TEST(has(all.out, "\"unlisted\":[\"/unread/a/ann\",\"/unread/a/bob\","
+                                "\"/unread/c/x\",\"/unread/c/y\",\"/unread/d/leader\"]"),
+                   all.out);
+        const auto metrics = run({"ls", "-r", "--prometheus", "/unread"});
+        BOOST_TEST(has(metrics.out, "colock_group_members{path=\"/unread/a\"} 3\n"), metrics.out);
+        BOOST_TEST(has(metrics.out, "colock_unlisted_nodes 5\n"), metrics.out);
+        const auto locks = run({"ls", "/unread/c"});
+        BOOST_TEST((locks.status == 122 && !has(locks.out, "group")), locks.out << locks.err);
+        const auto top = run({"top", "/unread/c"});
+        BOOST_TEST((top.status == 122 && has(top.out, "/unread/c/y")), top.out << top.err);
+        const auto beside = run({"top", "/unread/d"});
+        BOOST_TEST(has(beside.out, "/unread/d/leader "), beside.out);
+        const auto one = run({"ls", "/unread/d"});
+        BOOST_TEST((one.status == 122 && has(one.err, "/unread/d/leader")), one.err);
     }
-    admin.create(root + "/a/zoe", "", ephemeral);
-    const holder_process holder{"mutex", {root + "/b"}};
-    const auto r = colock({"ls", "-l", root});
-    BOOST_TEST(r.status == 0, r.err);
-    BOOST_TEST(has(r.out, "/a  group  3 members\n    members cannot be read: "), r.out);
-    BOOST_TEST(has(r.out, root + "/b  mutex  0 wait\n    held by "), r.out);
 }
 
 // Servers take them, and no request of colock can name them.

@@ -3,7 +3,8 @@
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(users
-    test/consume/ #
+    test/cli/look_ls.cpp # beside a real one
+    test/consume/
     test/fuzz/served.cpp
     test/house/options.py
     test/integration/example
