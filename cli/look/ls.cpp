@@ -265,11 +265,11 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         leave_out_parts(beside);
     }
     const bool has_others = top.is_gathering() && !beside.child_names.empty();
-    const bool alone = is_one && !o.recursive && !has_others;
-    if (!alone) {
+    if (!is_one || o.recursive || has_others) {
         constexpr std::size_t all_levels = std::numeric_limits<std::size_t>::max();
         co_await w.below(beside, o.recursive ? all_levels : o.path.empty() ? 2 : 1);
     }
+    const bool is_alone = is_one && !o.recursive && w.found.empty();
     auto& all = w.found;
     if (is_one) {
         all.insert(all.begin(), top);
@@ -295,7 +295,7 @@ asio::awaitable<int> list(client& zk, const ls_options& o)
         std::cout << json::serialize(document) << '\n';
     } else {
         for (const auto& each : all) {
-            const bool whole = o.whole || alone;
+            const bool whole = o.whole || is_alone;
             auto lines = lines_of(each, whole);
             if (each.is_gathering()) {
                 lines = co_await gathering_lines(zk, each, whole);

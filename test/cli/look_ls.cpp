@@ -147,6 +147,19 @@ BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
     BOOST_TEST(!has(all.out, team + "/ann"), all.out);
 }
 
+// Of one alone, what is beside it and no lock changes nothing.
+BOOST_AUTO_TEST_CASE(a_node_beside_shards_hides_no_member)
+{
+    admin.create(root + "/definition", "1 shards");
+    for (const auto* name : {"/members", "/.keep"}) {
+        admin.create(root + name);
+    }
+    admin.create(root + "/members/ann", "", admin_session::mode::ephemeral);
+    const auto r = colock({"ls", root});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(has(r.out, root + "  shards  1 shard, 1 member\n    member ann, for "), r.out);
+}
+
 // A member that is read makes the others likely ones; each may be the lock of a single node as well.
 BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {
