@@ -141,10 +141,14 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
         require_fact(ec);
         seen.shards = shards_in(node.data);
         if (seen.shards) {
-            const auto [none, all] =
-                co_await zk.async_children(child_of(seen.path, "members"), no_throw);
+            const auto members = child_of(seen.path, "members");
+            const auto [none, all] = co_await zk.async_children(members, no_throw);
             require_fact(none);
             seen.members = all.names.size();
+            if (none == zookeeper_errc::no_auth) {
+                seen.unlisted = none;
+                seen.unlisted_path = members;
+            }
         }
     } else if (!names.empty()) {
         const auto [first, last] = std::ranges::minmax(names);

@@ -114,11 +114,18 @@ std::string details(const queue_entry& e)
            token_words(e) + "...";
 }
 
+std::string unlisted_line(const seen_lock& seen)
+{
+    return seen.unlisted ? "    " + printable(seen.unlisted_path) +
+                               " cannot be listed: " + in_own_words(seen.unlisted.message()) + '\n'
+                         : "";
+}
+
 asio::awaitable<std::string> gathering_lines(client& zk, const seen_lock& seen, bool whole)
 {
-    auto text =
-        printable(seen.path) + "  " + kind_words(seen) + "  " + gathering_words(seen) + '\n';
-    if (!whole) {
+    auto text = printable(seen.path) + "  " + kind_words(seen) + "  " + gathering_words(seen) +
+                '\n' + unlisted_line(seen);
+    if (!whole || seen.unlisted) {
         co_return text;
     }
     const group them{zk, seen.shards ? child_of(seen.path, "members") : seen.path};
@@ -165,11 +172,7 @@ std::string lines_of(const seen_lock& seen, bool whole)
         text += "    beside it nodes of " + with_article(words_for(k.what)) + ", such as " +
                 printable(k.example) + '\n';
     }
-    if (seen.unlisted) {
-        text += "    " + printable(seen.unlisted_path) +
-                " cannot be listed: " + in_own_words(seen.unlisted.message()) + '\n';
-    }
-    return text;
+    return text + unlisted_line(seen);
 }
 
 constexpr std::array<metric_family, 8> ls_families{{

@@ -109,8 +109,8 @@ std::string gathering_words(const seen_lock& seen)
     const auto count = [](std::size_t n, const char* what) {
         return std::to_string(n) + what + (n == 1 ? "" : "s");
     };
-    return (seen.shards ? count(*seen.shards, " shard") + ", " : "") +
-           count(*seen.members, " member");
+    const auto members = seen.unlisted ? "members unknown" : count(*seen.members, " member");
+    return (seen.shards ? count(*seen.shards, " shard") + ", " : "") + members;
 }
 
 json::object as_json(const queue_entry& e)
@@ -152,7 +152,7 @@ json::object as_json(const seen_lock& seen)
     o["path"] = plain(seen.path);
     o["exists"] = seen.exists;
     o["kind"] = seen.is_gathering() ? seen.shards ? "shards" : "group" : word_for(seen.what);
-    if (seen.is_gathering()) {
+    if (seen.is_gathering() && !seen.unlisted) {
         o["members"] = *seen.members;
     }
     if (seen.shards) {

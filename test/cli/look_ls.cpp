@@ -160,6 +160,30 @@ BOOST_AUTO_TEST_CASE(a_node_beside_shards_hides_no_member)
     BOOST_TEST(has(r.out, root + "  shards  1 shard, 1 member\n    member ann, for "), r.out);
 }
 
+BOOST_AUTO_TEST_CASE(shards_whose_members_a_list_hides_have_no_number_of_them)
+{
+    const auto shop = root + "/shop";
+    admin.create(shop);
+    admin.create(shop + "/definition", "2 shards");
+    admin.create(shop + "/members", "", admin_session::mode::persistent, {{4, "world", "anyone"}});
+    const holder_process holder{"mutex", {root + "/lock"}};
+    for (const auto& path : {root, shop}) {
+        const auto r = colock({"ls", path});
+        BOOST_TEST((r.status == 122 && has(r.err, shop + "/members cannot be listed")), r.err);
+        BOOST_TEST(has(r.out, shop + "  shards  2 shards, members unknown\n    " + shop +
+                                  "/members cannot be listed: "),
+                   r.out);
+    }
+    const auto metrics = colock({"ls", "--prometheus", root});
+    BOOST_TEST(has(metrics.out, "colock_unlisted_nodes 1\n"), metrics.out);
+    BOOST_TEST(has(metrics.out, "colock_lock_holders{"), metrics.out);
+    BOOST_TEST(!has(metrics.out, "colock_group_members"), metrics.out);
+    const auto json = colock({"ls", "--json", root});
+    BOOST_TEST(!has(json.out, "\"members\":0"), json.out);
+    const auto top = colock({"top", root});
+    BOOST_TEST(has(top.out, shop + "/members cannot be listed: "), top.out);
+}
+
 // A member that is read makes the others likely ones; each may be the lock of a single node as well.
 BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {
