@@ -9,6 +9,7 @@
 #include "program/failure.hpp"
 #include "program/text.hpp"
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
@@ -130,6 +131,22 @@ asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
     }
     co_return colock::detail::is_of_session(node.stat.ephemeral_owner) &&
         !parse_owner(node.data).host;
+}
+
+// All at once.
+asio::awaitable<void> ask_of_each(client& zk, const std::string& directory,
+                                  std::span<const std::string> names,
+                                  std::span<std::optional<bool>> answers)
+{
+    using namespace asio::experimental::awaitable_operators;
+    if (names.size() == 1) {
+        answers.front() = co_await may_be_member(zk, child_of(directory, names.front()));
+        co_return;
+    }
+    const auto half = names.size() / 2;
+    auto some = ask_of_each(zk, directory, names.first(half), answers.first(half));
+    auto others = ask_of_each(zk, directory, names.subspan(half), answers.subspan(half));
+    co_await (std::move(some) && std::move(others));
 }
 
 // Of a directory without a queue.
@@ -254,16 +271,23 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t mos
     if (!seen.is_gathering() || seen.shards) {
         co_return;
     }
+    constexpr std::size_t most_at_once = 64;
     std::vector<std::string> unknown;
-    const auto number = std::min(seen.child_names.size(), most_read);
-    for (const auto& name : std::span{seen.child_names}.first(number)) {
-        const auto is_member = co_await may_be_member(zk, child_of(seen.path, name));
-        if (!is_member.value_or(true)) {
-            seen.members.reset();
-            co_return;
-        }
-        if (!is_member) {
-            unknown.push_back(name);
+    std::ranges::sort(seen.child_names); // those that are read are the same at each look
+    const std::span<const std::string> names{seen.child_names};
+    const auto number = std::min(names.size(), most_read);
+    for (std::size_t i = 0; i < number; i += most_at_once) {
+        const auto some = names.subspan(i, std::min(number - i, most_at_once));
+        std::vector<std::optional<bool>> answers(some.size());
+        co_await ask_of_each(zk, seen.path, some, answers);
+        for (std::size_t at = 0; at != some.size(); ++at) {
+            if (!answers[at].value_or(true)) {
+                seen.members.reset();
+                co_return;
+            }
+            if (!answers[at]) {
+                unknown.push_back(some[at]);
+            }
         }
     }
     seen.child_names = std::move(unknown);

@@ -76,7 +76,7 @@ look_at_path_of_others(client& zk, std::string path, std::size_t most_read = mos
 // A look reads the first and the last node of a group. Whoever leaves out what is beside these asks for the others: two nodes
 // of sessions among locks would hide the locks. It is no group then. If it is one, `child_names` become those that could not
 // be read: each may be a lock.
-// Reads one after the other.
+// Reads the first `most_read` by name, some at a time.
 [[nodiscard]] boost::asio::awaitable<void> confirm_group(client& zk, seen_lock& seen,
                                                          std::size_t most_read);
 

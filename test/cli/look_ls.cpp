@@ -184,6 +184,24 @@ BOOST_AUTO_TEST_CASE(shards_whose_members_a_list_hides_have_no_number_of_them)
     BOOST_TEST(has(top.out, shop + "/members cannot be listed: "), top.out);
 }
 
+BOOST_AUTO_TEST_CASE(the_members_of_a_group_are_read_together)
+{
+    constexpr std::size_t number = 20;
+    const auto path = fresh_path();
+    admin.create(path);
+    for (std::size_t i = 0; i != number; ++i) {
+        admin.create(path + "/m" + std::to_string(10 + i), "", admin_session::mode::ephemeral);
+    }
+    tcp_proxy proxy{look_server().connect_string()};
+    auto held = proxy.on_reply({opcode::get_data}, reaction::hold, {.path_prefix = path + "/m15"});
+    colock_process p{proxy.connect_string(), {"ls", path}, {"COLOCK_TICK=100ms", "COLOCK_AUTH="}};
+    const auto before = 1 + 2; // the group, its first member and its last
+    BOOST_TEST(wait_until([&] { return proxy.requests({opcode::get_data}) == before + number; },
+                          long_enough));
+    held.release();
+    BOOST_TEST(p.status() == 0, p.err());
+}
+
 // A member that is read makes the others likely ones; each may be the lock of a single node as well.
 BOOST_AUTO_TEST_CASE(a_member_that_cannot_be_read_hides_no_lock)
 {

@@ -174,6 +174,20 @@ BOOST_AUTO_TEST_CASE(a_long_name_hides_no_other_lock)
     BOOST_TEST(t.wait_for("(look_holder)"), t.screen());
 }
 
+// It reads 256 of them, by their names: servers list them in an order of their own.
+BOOST_AUTO_TEST_CASE(a_lock_among_the_first_names_is_seen_beside_many_nodes)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    admin.create(path + "/a", "", admin_session::mode::ephemeral);
+    const holder_process holder{"mutex", {path + "/inner"}};
+    for (int i = 1000; i != 1400; ++i) {
+        admin.create(path + "/m" + std::to_string(i), "", admin_session::mode::ephemeral);
+    }
+    const auto r = colock({"top", path});
+    BOOST_TEST(has(r.out, path + "/inner "), r.out.substr(0, 1000));
+}
+
 BOOST_AUTO_TEST_CASE(it_survives_a_lost_connection)
 {
     const auto path = fresh_path();
