@@ -72,7 +72,11 @@ transition holding::listed(context& c, const error_code& ec, const listing& l, c
         return stay();
     }
     unlisted_ = false;
-    if (std::ranges::find(l.children, readers_name(c)) != l.children.end()) {
+    const auto is_there = [&](std::string_view name) {
+        return std::ranges::find(l.children, name) != l.children.end();
+    };
+    // Both are there when another client has made the reader's: its own name tells everybody the guid.
+    if (is_there(readers_name(c)) && !is_there(me_.name)) {
         return became_reader(c, out);
     }
     out.push_back({command::kind::step_down, readers_name(c)});
@@ -84,7 +88,8 @@ transition holding::stepped_down(context& c, const error_code& ec, commands& out
     if (!stepping_down_ || outcome_unknown(ec)) {
         return stay(); // connected() lists, and the listing tells
     }
-    if (!ec || ec == zookeeper_errc::node_exists) { // no other client has its guid
+    // A node that is there is its own only where an earlier transaction may have made it.
+    if (!ec || (unlisted_ && ec == zookeeper_errc::node_exists)) {
         return became_reader(c, out);
     }
     if (is_retryable(ec)) {

@@ -130,7 +130,7 @@ by=sharing/G3_one_steps_down_and_one_cancels_or_loses_its_connection:G3 \
     "$(in_function connected 's/c.listings.send\(out\);//')"
 by=sharing/G3_one_steps_down_and_may_list_no_more:G3 \
     plant "stepped down, and does not know" lib/queue/holding.cpp \
-    "$(in_function stepped_down 's/ \|\| ec == zookeeper_errc::node_exists//')"
+    "$(in_function stepped_down 's/unlisted_ && ec == zookeeper_errc::node_exists/false/')"
 by=sharing/G1_G2_G4_one_steps_down:G5 \
     plant "left while stepping down" lib/queue/holding.cpp \
     "$(in_function leave 's/if \(stepping_down_\)/if (false)/')"

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -492,6 +493,33 @@ BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
     go_on(s.io, 50ms);
     proxy.cut();
     BOOST_TEST(static_cast<bool>(value_of(s.io, waiting)));
+}
+
+// The name of a writer's node tells what its reader's node will be called. A client that made the stranger's node its own would
+// leave the writer's in the queue, until the session ends.
+BOOST_AUTO_TEST_CASE(a_downgrade_does_not_take_the_node_of_a_stranger)
+{
+    for (const bool is_answered : {true, false}) {
+        scene s{a_writer(), access_to_locks::open};
+        tcp_proxy proxy{s.server.connect_string()};
+        shared_mutex lock{s.connect_through(proxy), s.path};
+        outcome<unique_lock> locked;
+        lock.async_lock(locked.handler());
+        auto held = value_of(s.io, locked);
+        auto twin = held.node();
+        twin.replace(twin.find("__WRIT__"), 8, "__READ__");
+        s.stranger.create(twin);
+        std::optional<tcp_proxy::rule> lost;
+        if (!is_answered) {
+            lost.emplace(proxy.on_reply(opcode::multi, reaction::drop_and_cut));
+        }
+        outcome<shared_lock> reading;
+        lock.async_downgrade(std::move(held), reading.handler());
+        BOOST_TEST(code_of(s.io, reading) == zookeeper_errc::node_exists);
+        const auto next = s.start(s.connect());
+        s.stranger.remove(twin);
+        BOOST_TEST(static_cast<bool>(value_of(s.io, next)));
+    }
 }
 
 namespace {
