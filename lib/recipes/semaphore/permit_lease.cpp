@@ -199,8 +199,12 @@ void permit_lease::remove(const std::string& path, node& of)
                      [self = shared_from_this(), path, on = core_->connection_id()](zk::reply&& r) {
                          if (r.error == zookeeper_errc::no_node && on != 0 &&
                              on == self->core_->connection_id()) {
-                             // It was sent once, so another client deleted the node, and before a watch told of it.
+                             // It was sent once, so another client deleted the node, and before a watch told of it. The
+                             // log hears of it also where nobody waits for the release.
                              self->lose(errc::node_deleted);
+                             if (self->lease_.begin_telling()) {
+                                 self->lease_.tell_waiters(self->what());
+                             }
                          }
                          self->removed(path, r);
                      });
