@@ -336,6 +336,15 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused)
     refused([](auto& o) { o.moves_at_a_time = 0; });
     refused([](auto& o) { o.take_limit = 0ms; });
     refused([](auto& o) { o.count = 100'000; }, errc::session_full);
+
+    // A member has three more nodes, beside the contenders for all shards.
+    const auto locks =
+        10 * (4 + (directory + "/locks/0/_c_").size() + 36 + std::string{"-lock-"}.size() + 10);
+    auto o = usual("bob");
+    o.count = 10;
+    auto& last = run(connect({.max_session_size = locks}), o);
+    BOOST_TEST(ended(last));
+    BOOST_TEST(last.code() == errc::session_full);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_sent_while_nothing_happens)

@@ -80,11 +80,14 @@ void shards_run::start()
     if (const auto link = op_.cancellation()) {
         link->bind([raw = this](asio::cancellation_type) { raw->cancel(); });
     }
-    std::size_t room = 0;
+    const auto& paths = config_->paths;
+    const auto room_below = [&](const std::string& directory, const char* marker) {
+        return core_->room_for_node(directory + "/_c_" + std::string(36, '0') + marker, true);
+    };
+    std::size_t room = core_->room_for_node(paths.members + '/' + config_->name, false) +
+                       room_below(paths.use, "-__READ__") + room_below(paths.leader, "-latch-");
     for (const auto& each : config_->shards) {
-        const auto node =
-            lock_path_of(config_->paths, each) + "/_c_" + std::string(36, '0') + "-lock-";
-        room += core_->room_for_node(node, true);
+        room += room_below(lock_path_of(paths, each), "-lock-");
     }
     if (const auto most = core_->options().max_session_size; room > most) {
         fail(
