@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_timed_try_says_who_is_at_it)
 {
     example first{"timed_try", {server.hosts(), "30000", "60000"}};
     first.line_after("making the backup");
-    example second{"timed_try", {server.hosts(), "100", "0"}};
+    example second{"timed_try", {server.hosts(), "3000", "0"}};
     const auto holder = second.line_after("busy: ");
     BOOST_TEST_INFO(holder);
     BOOST_TEST(holder.find(':' + std::to_string(first.pid()) + " (timed_try)") !=

@@ -354,9 +354,10 @@ BOOST_AUTO_TEST_CASE(a_writer_with_a_node_of_its_own_becomes_a_reader)
 BOOST_AUTO_TEST_CASE(the_token_does_not_get_smaller)
 {
     auto& c = connect();
-    auto first = write(c);
-    const auto second = start_write(c);
-    const auto third = start_write(c);
+    const lock_options in_memory{.max_local_time = 1h}; // on a busy machine, too
+    auto first = write(c, in_memory);
+    const auto second = start_write(c, in_memory);
+    const auto third = start_write(c, in_memory);
     const auto node = first.node();
     first = {};
     auto before = value_of(io, second);
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(the_token_does_not_get_smaller)
     const auto last = held.token();
     auto shared = value_of(io, start_downgrade(c, held));
     BOOST_TEST((shared.token() >= last));
-    const auto reader = read(c); // of the same node
+    const auto reader = read(c, in_memory); // of the same node
     BOOST_TEST(reader.node() == shared.node());
     BOOST_TEST((reader.token() > token));
 }
