@@ -42,8 +42,13 @@ int main(int argc, char** argv)
             numbers.push_back(
                 std::async(std::launch::async, draw_number, std::ref(zk), std::ref(counter)));
         }
-        for (auto& each : numbers) {
-            std::cout << "number " << each.get() << std::endl;
+        try {
+            for (auto& each : numbers) {
+                std::cout << "number " << each.get() << std::endl;
+            }
+        } catch (...) {
+            zk.async_close(asio::use_future).wait(); // so that no other thread waits any more
+            throw;
         }
         zk.async_close(asio::use_future).get();
     } catch (const std::exception& e) {

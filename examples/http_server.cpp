@@ -9,6 +9,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -51,14 +52,12 @@ asio::awaitable<void> serve(std::shared_ptr<colock::client> zk, tcp::socket sock
     const auto [failed, done] = co_await resource.async_try_with_lock_for(
         ms{3000},
         [&](const colock::unique_lock& held) -> asio::awaitable<std::string> {
-            asio::steady_timer work{stream.get_executor(), duration};
-            co_await work.async_wait(asio::use_awaitable);
+            co_await asio::steady_timer{stream.get_executor(), duration}.async_wait(asio::deferred);
             co_return "done with fencing token " + to_string(held.token()) + '\n';
         },
         asio::as_tuple(asio::use_awaitable));
     const auto status = failed || !done ? http::status::service_unavailable : http::status::ok;
-    http::response<http::string_body> response{status, 10};
-    response.body() = status == http::status::ok ? *done : "";
+    http::response<http::string_body> response{status, 10, done.value_or("")};
     response.prepare_payload();
     co_await http::async_write(stream, response, asio::use_awaitable);
 }
@@ -75,6 +74,8 @@ asio::awaitable<void> run(std::shared_ptr<colock::client> zk, std::uint16_t port
         auto [ec, socket] = co_await acceptor->async_accept(asio::as_tuple(asio::use_awaitable));
         if (!ec) {
             asio::co_spawn(executor, serve(zk, std::move(socket), duration), asio::detached);
+        } else if (acceptor->is_open()) { // the process has no descriptor left, say
+            co_await asio::steady_timer{executor, ms{100}}.async_wait(asio::deferred);
         }
     }
 }
@@ -84,9 +85,9 @@ int main(int argc, char** argv)
     asio::io_context context;
     const colock::client_options options{.hosts = argc > 3 ? argv[3] : "localhost:2181"};
     auto zk = std::make_shared<colock::client>(context, options);
-    const auto port = static_cast<std::uint16_t>(argc > 1 ? std::stoi(argv[1]) : 8080);
-    const ms duration{argc > 2 ? std::stoi(argv[2]) : 200};
     try {
+        const auto port = static_cast<std::uint16_t>(argc > 1 ? std::stoi(argv[1]) : 8080);
+        const ms duration{argc > 2 ? std::stoi(argv[2]) : 200};
         auto ended = asio::co_spawn(context, run(std::move(zk), port, duration), asio::use_future);
         context.run();
         ended.get();

@@ -62,10 +62,15 @@ int main(int argc, char** argv)
                       {.hosts = argc > 1 ? argv[1] : "localhost:2181",
                        .log = into(logger),
                        .log_threshold = colock::log_level::debug}};
-    int status = 0;
-    asio::co_spawn(context, run(zk), [&](const std::exception_ptr& failure) {
-        status = failure ? 1 : 0; // the log has said why
-    });
-    context.run();
-    return status;
+    try {
+        asio::co_spawn(context, run(zk), [](std::exception_ptr e) {
+            if (e) {
+                std::rethrow_exception(e);
+            }
+        });
+        context.run();
+    } catch (const std::exception& e) {
+        logger->error(e.what());
+        return 1;
+    }
 }

@@ -71,14 +71,13 @@ int main(int argc, char** argv)
         context,
         {.hosts = argc > 2 ? argv[2] : "127.0.0.1:2181", .observer = paths, .histograms = true}};
     const auto client = std::make_shared<metrics::of_client>(zk);
-    prometheus::Exposer exposer{"127.0.0.1:" + port};
-    exposer.RegisterCollectable(client);
-    exposer.RegisterCollectable(paths);
-    std::cout << "metrics at port " << exposer.GetListeningPorts().front() << std::endl;
-
     asio::signal_set stop{context, SIGINT, SIGTERM};
     stop.async_wait([&](auto...) { context.stop(); });
     try {
+        prometheus::Exposer exposer{"127.0.0.1:" + port};
+        exposer.RegisterCollectable(client);
+        exposer.RegisterCollectable(paths);
+        std::cout << "metrics at port " << exposer.GetListeningPorts().front() << std::endl;
         asio::co_spawn(context, run(zk), rethrow);
         context.run();
     } catch (const std::exception& e) {

@@ -67,8 +67,8 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 2 ? argv[2] : "localhost:2181"}};
-    const milliseconds max_age{argc > 1 ? std::stoi(argv[1]) : 10'000};
     try {
+        const milliseconds max_age{argc > 1 ? std::stoi(argv[1]) : 10'000};
         asio::co_spawn(context, run(zk, max_age), [](std::exception_ptr e) {
             if (e) {
                 std::rethrow_exception(e);

@@ -39,7 +39,7 @@ int main(int argc, char** argv)
             std::cout << "granted, token " << held.token() << '\n';
             stdexec::sync_wait(held.async_unlock(use_sender));
         } else {
-            std::cout << "somebody else has it\n";
+            std::cout << "not granted within a second\n";
         }
         stdexec::sync_wait(zk.async_close(use_sender));
     } catch (const std::exception& e) {

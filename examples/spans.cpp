@@ -37,22 +37,26 @@ int main(int argc, char** argv)
     colock::client zk{context,
                       {.hosts = argc > 1 ? argv[1] : "127.0.0.1:2181",
                        .observer = std::make_shared<otlp::spans>(std::cout)}};
-    int left = 2, status = 0;
+    int left = 2;
     const auto done = [&](const std::exception_ptr& failure) {
-        status = failure ? 1 : status;
+        if (failure) {
+            std::rethrow_exception(failure);
+        }
         if (--left == 0) {
             zk.async_close([](colock::error_code) {});
         }
     };
     zk.async_connect([&](colock::error_code ec) {
         if (ec) {
-            std::cerr << ec.message() << '\n';
-            status = 1;
-            return;
+            throw boost::system::system_error{ec};
         }
         asio::co_spawn(context, work(zk, std::string(32, 'a')), done);
         asio::co_spawn(context, work(zk, std::string(32, 'b')), done);
     });
-    context.run();
-    return status;
+    try {
+        context.run();
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';
+        return 1;
+    }
 }

@@ -50,9 +50,9 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 1 ? argv[1] : "localhost:2181"}};
-    const milliseconds patience{argc > 2 ? std::stoi(argv[2]) : 2000};
-    const milliseconds duration{argc > 3 ? std::stoi(argv[3]) : 10000};
     try {
+        const milliseconds patience{argc > 2 ? std::stoi(argv[2]) : 2000};
+        const milliseconds duration{argc > 3 ? std::stoi(argv[3]) : 10000};
         asio::co_spawn(context, run(zk, patience, duration), [](std::exception_ptr e) {
             if (e) {
                 std::rethrow_exception(e);

@@ -1,17 +1,20 @@
 // Moves money between two accounts under both locks, in one transaction. Processes that move money the other way at the
 // same time cannot block each other for good, whatever order they name the accounts in: multi_lock takes its locks
-// in one order. The transaction fails if one of the locks is not held any more, and then no money moves.
+// in one order. The transaction fails if one of the locks is not held any more, and then no money moves. When its answer is
+// lost, the money may have moved: the program says so, and does not try again.
 //
 //     transfer FROM TO AMOUNT [HOST:PORT]      accounts are nodes below /accounts; a missing one is opened with 100
 //
 #include <colock/colock.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <stdexcept>
@@ -42,33 +45,39 @@ asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string
         }
         const auto steps = held.guarded(colock::set_op("/accounts/" + from, std::to_string(left)),
                                         colock::set_op("/accounts/" + to, std::to_string(now)));
-        co_await zk.async_multi(steps);
+        const auto [ec, results] =
+            co_await zk.async_multi(steps, asio::as_tuple(asio::use_awaitable));
+        if (colock::outcome_unknown(ec)) {
+            throw std::runtime_error{"the money may have moved: look at both accounts"};
+        }
+        if (ec) {
+            throw boost::system::system_error{ec};
+        }
         std::cout << from << " has " << left << ", " << to << " has " << now << std::endl;
     });
 }
 
 int main(int argc, char** argv)
 {
-    if (argc < 4) {
+    const int amount = argc > 3 ? std::atoi(argv[3]) : 0;
+    if (amount < 1) {
         std::cerr << "usage: transfer FROM TO AMOUNT [HOST:PORT]\n";
         return 2;
     }
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 4 ? argv[4] : "localhost:2181"}};
     int status = 0;
-    asio::co_spawn(context, transfer(zk, argv[1], argv[2], std::stoi(argv[3])),
-                   [&](std::exception_ptr e) {
-                       try {
-                           if (e) {
-                               std::rethrow_exception(e);
-                           }
-                       } catch (const std::exception& failure) {
-                           std::cerr << failure.what() << '\n';
-                           status = 1;
-                       }
-                       zk.async_close([](colock::error_code) {
-                       }); // gives both locks back, also behind a failure
-                   });
+    asio::co_spawn(context, transfer(zk, argv[1], argv[2], amount), [&](std::exception_ptr e) {
+        try {
+            if (e) {
+                std::rethrow_exception(e);
+            }
+        } catch (const std::exception& failure) {
+            std::cerr << failure.what() << '\n';
+            status = 1;
+        }
+        zk.async_close([](colock::error_code) {}); // gives both locks back after a failure, too
+    });
     context.run();
     return status;
 }

@@ -50,12 +50,13 @@ note::asio::awaitable<void> write(MYSQL* db, const colock::unique_lock& held)
 {
     const auto text = note::ask("what shall the note say?");
     run(db, "START TRANSACTION");
+    const std::unique_ptr<MYSQL, decltype(&mysql_rollback)> undo{db, &mysql_rollback};
     colock::fenced(held, [&](const std::string& token) {
         return run(db, sql::present, {token, "note", token}) == 1;
     });
     note::ask("instead of '" + text_of_note(db) + "'?");
     run(db, "UPDATE notes SET text = ?", {text});
-    run(db, "COMMIT");
+    run(db, "COMMIT"); // nothing is left to undo
     co_return;
 }
 
@@ -64,7 +65,7 @@ int main(int argc, char** argv)
     const std::unique_ptr<MYSQL, decltype(&mysql_close)> opened{mysql_init(nullptr), &mysql_close};
     MYSQL* db = opened.get();
     mysql_real_connect(db, "127.0.0.1", "root", nullptr, nullptr,
-                       static_cast<unsigned>(std::stoi(argc > 1 ? argv[1] : "3306")), nullptr, 0);
+                       static_cast<unsigned>(std::atoi(argc > 1 ? argv[1] : "3306")), nullptr, 0);
     for (const auto* statement :
          {"CREATE DATABASE IF NOT EXISTS notes", "USE notes", sql::limits, sql::table,
           "CREATE TABLE IF NOT EXISTS notes (name VARCHAR(9) PRIMARY KEY, text VARCHAR(99))",

@@ -34,14 +34,19 @@ void write(PGconn* db, const colock::unique_lock& held)
 {
     const auto text = note::ask("what shall the note say?");
     run(db, "BEGIN");
-    colock::fenced(held, [&](const std::string& token) {
-        const auto written = run(db, sql::present, {"note", token.c_str()});
-        return std::string{PQcmdTuples(written.get())} == "1";
-    });
-    const auto old = run(db, "SELECT text FROM notes");
-    note::ask("instead of '" + std::string{PQgetvalue(old.get(), 0, 0)} + "'?");
-    run(db, "UPDATE notes SET text = $1", {text.c_str()});
-    run(db, "COMMIT");
+    try {
+        colock::fenced(held, [&](const std::string& token) {
+            const auto written = run(db, sql::present, {"note", token.c_str()});
+            return std::string{PQcmdTuples(written.get())} == "1";
+        });
+        const auto old = run(db, "SELECT text FROM notes");
+        note::ask("instead of '" + std::string{PQgetvalue(old.get(), 0, 0)} + "'?");
+        run(db, "UPDATE notes SET text = $1", {text.c_str()});
+        run(db, "COMMIT");
+    } catch (...) {
+        PQclear(PQexec(db, "ROLLBACK"));
+        throw;
+    }
 }
 
 int main(int argc, char** argv)

@@ -4,6 +4,7 @@
 //     fenced_rabbitmq_consumer PORT FILE
 //
 #include <colock/fence/file.hpp>
+#include <colock/log.hpp>
 
 #include "amqp.hpp"
 
@@ -32,8 +33,8 @@ int main(int argc, char** argv)
             const bool accepted = carry_out(path, asked);
             broker.settle(asked, accepted); // it is on the disk
             if (!accepted) {
-                std::cout << "refused: a later holder than " << asked.token << " was here"
-                          << std::endl;
+                std::cout << "refused: a later holder than " << colock::printable(asked.token)
+                          << " was here" << std::endl;
             }
             if (!asked.reply_to.empty()) {
                 std::string now;

@@ -48,7 +48,7 @@ asio::awaitable<void> run(redisContext* db, const colock::unique_lock& held)
 
 int main(int argc, char** argv)
 {
-    const connection db{redisConnect("127.0.0.1", argc > 1 ? std::stoi(argv[1]) : 6379),
+    const connection db{redisConnect("127.0.0.1", argc > 1 ? std::atoi(argv[1]) : 6379),
                         &redisFree};
     return note::under_lock(argc > 2 ? argv[2] : "localhost:2181",
                             [&](auto&, const auto& held) { return run(db.get(), held); });

@@ -40,13 +40,18 @@ asio::awaitable<void> write(sqlite3* db, const colock::unique_lock& held)
 {
     const auto text = note::ask("what shall the note say?");
     run(db, "BEGIN IMMEDIATE");
-    colock::fenced(held, [&](const std::string& token) {
-        run(db, sql::present, {"note", token});
-        return sqlite3_changes(db);
-    });
-    note::ask("instead of '" + run(db, "SELECT text FROM notes") + "'?");
-    run(db, "UPDATE notes SET text = ?1", {text});
-    run(db, "COMMIT");
+    try {
+        colock::fenced(held, [&](const std::string& token) {
+            run(db, sql::present, {"note", token});
+            return sqlite3_changes(db);
+        });
+        note::ask("instead of '" + run(db, "SELECT text FROM notes") + "'?");
+        run(db, "UPDATE notes SET text = ?1", {text});
+        run(db, "COMMIT");
+    } catch (...) {
+        sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+        throw;
+    }
     co_return;
 }
 

@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 
 inline std::string ask(const std::string& question)
 {
-    std::cout << question << std::endl;
+    std::cout << colock::printable(question) << std::endl; // others have written the old text
     std::string line;
     std::getline(std::cin, line);
     return line;

@@ -5,6 +5,8 @@
 //  - of this client, when it handed the lock off in memory;
 //  - of another process, when the acquisition saw the node of the holder. The identifiers of a hold that the servers have
 //    granted are made from the name of its node, so both processes know them.
+//
+// It is for a program that uses a bounded number of paths: the last hold of each stays in memory.
 #pragma once
 
 #include <colock/colock.hpp>

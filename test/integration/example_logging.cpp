@@ -1,4 +1,6 @@
 // spdlog gets the lines of the client, with their levels, beside those of the program.
+#include <support/admin_session.hpp>
+
 #include "example_scene.hpp"
 
 #include <algorithm>
@@ -29,6 +31,12 @@ BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
 
     example without{"logging", {"nonsense:0"}};
     BOOST_TEST(without.wait().code == 1);
+
+    // A failure after it has connected ends it, too.
+    admin_session{server.hosts()}.remove("/locks/orders");
+    admin_session{server.hosts()}.set_acl("/locks", {{1, "world", "anyone"}});
+    example refused{"logging", {server.hosts()}};
+    BOOST_TEST(refused.wait().code == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
