@@ -169,7 +169,7 @@ public:
     ///  - `zookeeper_errc::invalid_acl`: the list is empty, has an unknown scheme, or has the scheme "auth" and the
     ///    client has no identity.
     ///  - `zookeeper_errc::unimplemented`: the servers have no nodes with a time to live; see `create_mode`.
-    ///  - `errc::invalid_option`: the time to live is not positive, or 34 years.
+    ///  - `errc::invalid_option`: the time to live is not positive, or longer than 34 years.
     ///  - `zookeeper_errc::quota_exceeded`: an operator has set a quota.
     /// Cancellation: terminal, partial: completes at once, and may still be carried out. Total: only what was not sent.
     template <class CompletionToken = boost::asio::deferred_t>

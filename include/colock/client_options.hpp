@@ -98,7 +98,7 @@ struct sasl_options {
 struct session_guard_options {
     /// The path of `colock-session-guard`, such as `installed_session_guard()`. Empty, the default: no guard. A guard that
     /// cannot be started, or dies, costs a warning in the log, and `client_stats::session_guarded` is false until the client
-    /// has another one; it tries again after a pause of a second, which doubles up to a minute, and is a second again after a
+    /// has another one; it tries again after a pause of a second, which doubles up to 64 s, and is a second again after a
     /// guard that has lived for more than a minute. The file is on a local disk: the client waits until it is started. It is
     /// started without the program's environment.
     std::string helper = {};

@@ -173,7 +173,7 @@ fault fault_of_content(const zk::call& c, bool has_chroot)
         if (creates && zk::has_ttl(c.mode) && (c.ttl <= milliseconds{0} || c.ttl > longest_ttl)) {
             return {errc::invalid_option, "path \"" + c.path + "\": the time to live is " +
                                               std::to_string(c.ttl.count()) +
-                                              " ms; it must be positive, and below 34 years"};
+                                              " ms; it must be positive, and at most 34 years"};
         }
         return {};
     }

@@ -8,7 +8,7 @@ namespace colock::detail {
 namespace {
 
 constexpr std::chrono::seconds first_restart_pause{1};
-constexpr unsigned most_doublings = 6;       // a minute
+constexpr unsigned most_doublings = 6;       // 64 s
 constexpr std::chrono::minutes long_life{1}; // after it, pauses begin anew
 
 bool is_wanted(const client_options& o) noexcept
