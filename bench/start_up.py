@@ -93,7 +93,7 @@ KEEPER = []
 
 
 def keep_servers(directory, disk):
-    """In a process between, so that wait() means programs. Gives its id, and where the servers are."""
+    """In a process between, so that wait() means programs. Gives where the servers are."""
     ready, say_ready = os.pipe()
     keeper = os.fork()
     if keeper == 0:
@@ -114,7 +114,7 @@ def keep_servers(directory, disk):
     KEEPER.append(keeper)
     os.close(say_ready)
     places = os.read(ready, 4096).decode().split()
-    return keeper, *(places or sys.exit("the servers have not started"))
+    return places or sys.exit("the servers have not started")
 
 
 def ended():
@@ -159,12 +159,12 @@ def main():
         if not shutil.which(each):
             sys.exit(f"{each} is missing; ./dev bench --help says what to install")
 
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # in order
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the servers are stopped, and the directory is removed
     # What a program leaves becomes a child of this process, which counts it.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(dir="/var/tmp" if options.disk else "/dev/shm") as directory:
-        keeper, hosts, url = keep_servers(directory, options.disk)
         try:
+            hosts, url = keep_servers(directory, options.disk)
             systems = [System("colock", [options.colock, "run", "/locks/{}", "--", "true"], {"COLOCK_SERVERS": hosts}),
                        System("etcdctl", ["etcdctl", "--endpoints", url, "lock", "locks/{}", "true"], {"ETCDCTL_API": "3"})]
             for each in systems:  # a JVM needs it
@@ -174,10 +174,11 @@ def main():
                               options.rounds),
                       compare(f"{options.in_parallel} in parallel", systems, options.in_parallel, True, options.rounds)]
         finally:
-            KEEPER.clear()
-            with contextlib.suppress(ProcessLookupError):  # when it has ended, ended() has told
-                os.kill(keeper, signal.SIGTERM)
-                os.waitpid(keeper, 0)
+            while KEEPER:
+                keeper = KEEPER.pop()
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):  # when it has ended, ended() has told
+                    os.kill(keeper, signal.SIGTERM)
+                    os.waitpid(keeper, 0)
     return 0 if max(ratios) <= TARGET else 1
 
 

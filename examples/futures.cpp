@@ -46,9 +46,10 @@ int main(int argc, char** argv)
             for (auto& each : numbers) {
                 std::cout << "number " << each.get() << std::endl;
             }
-        } catch (...) {
+        } catch (const std::exception& e) {
+            std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';
             zk.async_close(asio::use_future).wait(); // so that no other thread waits any more
-            throw;
+            return 1;
         }
         zk.async_close(asio::use_future).get();
     } catch (const std::exception& e) {

@@ -47,7 +47,7 @@ asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string
                                         colock::set_op("/accounts/" + to, std::to_string(now)));
         const auto [ec, results] =
             co_await zk.async_multi(steps, asio::as_tuple(asio::use_awaitable));
-        if (colock::outcome_unknown(ec)) {
+        if (colock::outcome_unknown(ec) || ec == asio::error::operation_aborted) { // lost meanwhile
             throw std::runtime_error{"the money may have moved: look at both accounts"};
         }
         if (ec) {
@@ -59,25 +59,27 @@ asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string
 
 int main(int argc, char** argv)
 {
-    const int amount = argc > 3 ? std::atoi(argv[3]) : 0;
-    if (amount < 1) {
+    const long amount = argc > 3 ? std::strtol(argv[3], nullptr, 10) : 0;
+    if (amount < 1 || amount > 1'000'000) {
         std::cerr << "usage: transfer FROM TO AMOUNT [HOST:PORT]\n";
         return 2;
     }
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 4 ? argv[4] : "localhost:2181"}};
     int status = 0;
-    asio::co_spawn(context, transfer(zk, argv[1], argv[2], amount), [&](std::exception_ptr e) {
-        try {
-            if (e) {
-                std::rethrow_exception(e);
-            }
-        } catch (const std::exception& failure) {
-            std::cerr << failure.what() << '\n';
-            status = 1;
-        }
-        zk.async_close([](colock::error_code) {}); // gives both locks back after a failure, too
-    });
+    asio::co_spawn(context, transfer(zk, argv[1], argv[2], static_cast<int>(amount)),
+                   [&](std::exception_ptr e) {
+                       try {
+                           if (e) {
+                               std::rethrow_exception(e);
+                           }
+                       } catch (const std::exception& failure) {
+                           std::cerr << failure.what() << '\n';
+                           status = 1;
+                       }
+                       zk.async_close(
+                           [](colock::error_code) {}); // gives both locks back after a failure, too
+                   });
     context.run();
     return status;
 }

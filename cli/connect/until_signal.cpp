@@ -45,13 +45,18 @@ void hear(asio::signal_set& signals, std::initializer_list<int> numbers)
 
 namespace {
 
-// What the body has made is gone when it returns, also behind a second signal: clients tell the servers that they leave.
+constexpr std::initializer_list<int> ends{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
+
+// When it returns, also after a second signal, what the body has made is gone: clients have told the servers that they leave.
 int run_and_hear(const std::function<asio::awaitable<int>()>& body, std::optional<int>& signal)
 {
+    asio::io_context unused;
+    asio::signal_set kept{unused}; // no signal ends this process before
+    hear(kept, ends);
     asio::io_context context{1};
     asio::cancellation_signal stop;
     asio::signal_set signals{context};
-    hear(signals, {SIGINT, SIGTERM, SIGHUP, SIGPIPE});
+    hear(signals, ends);
     std::chrono::steady_clock::time_point signalled_at;
     std::exception_ptr failed;
     int status = 0;

@@ -16,14 +16,14 @@ void hear(boost::asio::signal_set& signals, std::initializer_list<int> numbers);
 
 // Ends this process by a signal of the terminal that it has heard: a shell takes a program that returns 130 for one that
 // Ctrl-C was not meant for, and goes on with the next line of the script. For another signal it does nothing. No signal_set may
-// hear any: what nobody reads keeps the output, and this process.
+// hear signals any more: a signal has to end this process while its output waits for a reader that has stopped.
 void end_by(int number);
-// In front of a signal by which this process ends: there are secrets in its memory, which a file with that would show.
+// To be called before a signal ends this process: a core file would show the secrets in its memory.
 void leave_no_core();
 
-// Runs the body and gives its status, or throws what it throws. SIGINT, SIGTERM, SIGHUP and SIGPIPE cancel it, unless they are
-// ignored; it cleans up behind `keep_on()`, and the status is that of the signal, by which SIGINT ends this process. A signal a
-// second later, or more, ends it at once.
+// Runs the body and gives its status, or throws what it throws. SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGPIPE cancel it, unless
+// they are ignored; it cleans up after `keep_on()`, and the status is that of the signal, by which SIGINT and SIGQUIT end this
+// process. A signal a second later, or more, ends it at once.
 int run_until_signal(std::function<boost::asio::awaitable<int>()> body);
 
 // `co_await keep_on();`: from here on no signal cancels what the body waits for, so that it can remove what it has made.

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -133,19 +134,24 @@ asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
         !parse_owner(node.data).host;
 }
 
-// All at once.
+// All at once. `failed`: of two that throw, operator&& makes multiple_exceptions.
 asio::awaitable<void> ask_of_each(client& zk, const std::string& directory,
                                   std::span<const std::string> names,
-                                  std::span<std::optional<bool>> answers)
+                                  std::span<std::optional<bool>> answers,
+                                  std::exception_ptr& failed)
 {
     using namespace asio::experimental::awaitable_operators;
     if (names.size() == 1) {
-        answers.front() = co_await may_be_member(zk, child_of(directory, names.front()));
+        try {
+            answers.front() = co_await may_be_member(zk, child_of(directory, names.front()));
+        } catch (...) {
+            failed = std::current_exception();
+        }
         co_return;
     }
     const auto half = names.size() / 2;
-    auto some = ask_of_each(zk, directory, names.first(half), answers.first(half));
-    auto others = ask_of_each(zk, directory, names.subspan(half), answers.subspan(half));
+    auto some = ask_of_each(zk, directory, names.first(half), answers.first(half), failed);
+    auto others = ask_of_each(zk, directory, names.subspan(half), answers.subspan(half), failed);
     co_await (std::move(some) && std::move(others));
 }
 
@@ -279,7 +285,11 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t mos
     for (std::size_t i = 0; i < number; i += most_at_once) {
         const auto some = names.subspan(i, std::min(number - i, most_at_once));
         std::vector<std::optional<bool>> answers(some.size());
-        co_await ask_of_each(zk, seen.path, some, answers);
+        std::exception_ptr failed;
+        co_await ask_of_each(zk, seen.path, some, answers, failed);
+        if (failed) {
+            std::rethrow_exception(failed);
+        }
         for (std::size_t at = 0; at != some.size(); ++at) {
             if (!answers[at].value_or(true)) {
                 seen.members.reset();

@@ -196,7 +196,7 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
 {
     series_values values;
     for (const auto& seen : all) {
-        if (seen.unlisted) {
+        if (seen.unlisted && !seen.shards) {
             continue; // its holders may be among what is hidden, so 0 would not be true
         }
         const auto number = [&](std::string_view name, std::size_t value) {
@@ -206,7 +206,9 @@ std::string metrics_of(const std::vector<seen_lock>& all, std::size_t unlisted)
                            : series_of(name, {{"path", seen.path}})] = static_cast<double>(value);
         };
         if (seen.is_gathering()) {
-            number("colock_group_members", *seen.members);
+            if (!seen.unlisted) {
+                number("colock_group_members", *seen.members);
+            }
             if (seen.shards) {
                 number("colock_group_shards", *seen.shards);
             }

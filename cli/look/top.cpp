@@ -327,17 +327,14 @@ asio::awaitable<void> wait_for_q()
     }
 }
 
-// run_client knows SIGINT, SIGTERM and SIGHUP. Returns when the program has to end.
+// run_client knows the signals that end it.
 asio::awaitable<void> obey_signals(const table& t, screen& s)
 {
     const auto executor = co_await asio::this_coro::executor;
     asio::signal_set signals{executor};
-    hear(signals, {SIGWINCH, SIGTSTP, SIGQUIT});
+    hear(signals, {SIGWINCH, SIGTSTP});
     for (;;) {
         const auto number = co_await signals.async_wait(asio::use_awaitable);
-        if (number == SIGQUIT) {
-            co_return;
-        }
         if (number == SIGTSTP) {
             s.stop_process();
         }

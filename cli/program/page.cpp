@@ -206,8 +206,7 @@ void add_statuses(page& to, const subcommand& c)
     add(asks_servers, "122",
         "Refused: a permission is missing, or the path is a lock of another kind.");
     add(starts, "123", "With `--try`: somebody has the lock. `-E` changes it.");
-    add(starts, "124",
-        "The time of `--timeout` has passed (`-E` changes it), or that of `--max-hold`.");
+    add(starts, "124", "The time of `--timeout` has passed. `-E` changes it.");
     add(true, "125", "Bad usage, an unreadable file, or a fault of colock.");
     add(starts, "126", "The command is not executable.");
     add(starts, "127", "There is no such command.");

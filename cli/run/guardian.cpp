@@ -102,7 +102,7 @@ private:
         adopt_orphans();
         show_as("lock-guardian", task_.shown);
         if (error != 0) { // it would sleep through the bound
-            refuse_start(supervisor_, error);
+            refuse_start(supervisor_, consent_, error);
         }
     }
 
@@ -321,12 +321,19 @@ int stand_apart()
     return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void refuse_start(int supervisor, int error)
+void refuse_start(int supervisor, int consent, int error)
 {
-    send(supervisor, {message_kind::cannot_start, error});
-    ::pollfd end{supervisor, 0, 0};
-    ::poll(&end, 1, -1);
-    ::_exit(0); // in order: nothing was started
+    for (message asked{};;) {
+        ::pollfd next{supervisor, POLLIN, 0};
+        ::poll(&next, 1, -1);
+        const auto what = receive(supervisor, asked);
+        if (what == received::message && asked.kind == message_kind::start) {
+            send(supervisor, {message_kind::cannot_start, error});
+        } else if (what == received::end) {
+            [[maybe_unused]] const auto size = ::write(consent, "", 1); // nothing was started
+            ::_exit(0);
+        }
+    }
 }
 
 void show_as(const char* name, std::span<char> shown)

@@ -33,9 +33,9 @@ struct guardian_task {
 // that tells of children.
 [[nodiscard]] int stand_apart();
 
-// Tells the supervisor why no command can be started, and ends this process once it has heard that: a socket that is closed
-// earlier would take no start, and the guardian would pass for killed.
-[[noreturn]] void refuse_start(int supervisor, int error);
+// Answers each start with why no command can be started, until the supervisor has gone; then ends this process. A socket that is
+// closed earlier would take no start, and the guardian would pass for killed. `consent`: as above.
+[[noreturn]] void refuse_start(int supervisor, int consent, int error);
 
 // Somebody who kills processes by a name or a pattern, such as "colock", "colock run" or the path of the lock, means the
 // supervisor, and must not hit this process, which then ends what is left. `shown`: as in guardian_task.

@@ -168,7 +168,7 @@ private:
         try {
             command = find_command(words_for(r.shard, task_.words), task_.shell);
         } catch (const failure& f) {
-            refuse_start(r.socket, f.status() == not_executable ? EACCES : ENOENT);
+            refuse_start(r.socket, -1, f.status() == not_executable ? EACCES : ENOENT);
         }
         const terminal tty; // which is not the standard input, so it is not the command's
         shared_bound bound{r.bound};

@@ -117,6 +117,8 @@ void add_run(program& p)
                       {"0", "With `--once-per`: the job has run. With `--shards`: colock was asked "
                             "to end by a signal, and has handed "
                             "its shards on, or ended their commands."},
+                      {"124", "The time of `--timeout` has passed (`-E` changes it), or that of "
+                              "`--max-hold`."},
                       {"128+N",
                        "Signal N ended the command, or colock while it waited; with `--shards`, N "
                        "was the second one."}}});

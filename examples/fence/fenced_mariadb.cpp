@@ -9,6 +9,7 @@
 
 #include <mysql.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>

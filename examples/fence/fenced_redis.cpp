@@ -8,6 +8,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -39,8 +39,8 @@ std::string run(sqlite3* db, const char* text, const std::vector<std::string>& v
 asio::awaitable<void> write(sqlite3* db, const colock::unique_lock& held)
 {
     const auto text = note::ask("what shall the note say?");
-    run(db, "BEGIN IMMEDIATE");
     try {
+        run(db, "BEGIN IMMEDIATE");
         colock::fenced(held, [&](const std::string& token) {
             run(db, sql::present, {"note", token});
             return sqlite3_changes(db);

@@ -75,7 +75,7 @@ transition holding::listed(context& c, const error_code& ec, const listing& l, c
     const auto is_there = [&](std::string_view name) {
         return std::ranges::find(l.children, name) != l.children.end();
     };
-    // Both are there when another client has made the reader's: its own name tells everybody the guid.
+    // Both are there when another client has made the reader's: the writer's name tells everybody the guid.
     if (is_there(readers_name(c)) && !is_there(me_.name)) {
         return became_reader(c, out);
     }

@@ -119,11 +119,13 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_could_not_wake_starts_nothing)
     has_no_timers = true;
     scene s{"exit 3"};
     has_no_timers = false;
-    BOOST_TEST(s.link->tell({message_kind::start}));
-    const auto said = s.next();
-    BOOST_REQUIRE(said.has_value()); // not that somebody has killed it
-    BOOST_TEST((said->kind == message_kind::cannot_start));
-    BOOST_TEST(said->value == ENFILE);
+    for (int i = 0; i != 2; ++i) { // the lock may have been lost before the first answer was read
+        BOOST_TEST(s.link->tell({message_kind::start}));
+        const auto said = s.next();
+        BOOST_REQUIRE(said.has_value()); // not that somebody has killed it
+        BOOST_TEST((said->kind == message_kind::cannot_start));
+        BOOST_TEST(said->value == ENFILE);
+    }
     BOOST_TEST(s.end_by_force() == 0);
 }
 

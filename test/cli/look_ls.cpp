@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(nodes_beside_a_lock_make_no_group_of_its_directory)
     BOOST_TEST(!has(all.out, team + "/ann"), all.out);
 }
 
-// Of one alone, what is beside it and no lock changes nothing.
+// `ls` of shards alone lists their members, whatever else than a lock is beside them.
 BOOST_AUTO_TEST_CASE(a_node_beside_shards_hides_no_member)
 {
     admin.create(root + "/definition", "1 shards");
@@ -178,6 +178,7 @@ BOOST_AUTO_TEST_CASE(shards_whose_members_a_list_hides_have_no_number_of_them)
     BOOST_TEST(has(metrics.out, "colock_unlisted_nodes 1\n"), metrics.out);
     BOOST_TEST(has(metrics.out, "colock_lock_holders{"), metrics.out);
     BOOST_TEST(!has(metrics.out, "colock_group_members"), metrics.out);
+    BOOST_TEST(has(metrics.out, "colock_group_shards{"), metrics.out);
     const auto json = colock({"ls", "--json", root});
     BOOST_TEST(!has(json.out, "\"members\":0"), json.out);
     const auto top = colock({"top", root});

@@ -90,6 +90,12 @@ BOOST_AUTO_TEST_CASE(a_second_signal_destroys_what_there_is)
 // Which would have the passwords of --auth in it.
 BOOST_AUTO_TEST_CASE(an_end_by_a_signal_leaves_no_core)
 {
+    ::rlimit cores{};
+    ::getrlimit(RLIMIT_CORE, &cores);
+    if (cores.rlim_max == 0) {
+        BOOST_TEST_MESSAGE("no process leaves a core here");
+        return;
+    }
     for (const bool of_wait : {false, true}) {
         const temporary_directory files;
         const auto child = ::fork();

@@ -33,8 +33,10 @@ BOOST_FIXTURE_TEST_CASE(spdlog_has_the_lines_of_the_client, example_scene)
     BOOST_TEST(without.wait().code == 1);
 
     // A failure after it has connected ends it, too.
-    admin_session{server.hosts()}.remove("/locks/orders");
-    admin_session{server.hosts()}.set_acl("/locks", {{1, "world", "anyone"}});
+    admin_session admin{server.hosts()};
+    admin.remove_tree("/locks");
+    admin.create("/locks");
+    admin.set_acl("/locks", {{1, "world", "anyone"}});
     example refused{"logging", {server.hosts()}};
     BOOST_TEST(refused.wait().code == 1);
 }

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(nothing_moves_when_there_is_too_little)
     BOOST_TEST(balance("bob") == 100);
     auto twice = transfer("ann", "ann", "1"); // it would wait for itself
     BOOST_TEST(twice->wait().code == 1);
-    for (const auto* amount : {"-1", "0", "all"}) {
+    for (const auto* amount : {"-1", "0", "all", "4294967297"}) {
         BOOST_TEST(transfer("ann", "bob", amount)->wait().code == 2);
     }
     auto last = transfer("ann", "bob", "100");

@@ -124,7 +124,7 @@ public:
     [[nodiscard]] std::chrono::nanoseconds now() const noexcept;
     /// Lets so much time pass.
     void run_for(std::chrono::nanoseconds duration);
-    /// Lets time pass until this is true, for so long at most; none for a negative time. Returns whether it is true.
+    /// Lets time pass until this is true, for so long at most; a negative time is none. Returns whether it is true.
     bool run_until(const std::function<bool()>& is_true, std::chrono::nanoseconds limit);
 
     // ---- troubles of processes, rivals and servers
