@@ -57,7 +57,7 @@ asio::awaitable<void> run(colock::client& zk, milliseconds max_age)
     }
     const auto rates = co_await zk.async_get("/rates");
     std::cout << "serving " << colock::printable(rates.data) << std::endl;
-    co_await pause(milliseconds{300});
+    co_await pause(milliseconds{1000});
     std::cout << "served" << std::endl;
     co_await reading.async_unlock();
     co_await zk.async_close();

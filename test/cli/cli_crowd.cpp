@@ -125,7 +125,7 @@ void crowd(int number_of_shells, int runs_each)
         const std::string line =
             "for i in $(seq " + std::to_string(runs_each) +
             "); do " COLOCK_PROGRAM
-            " run --session-timeout 2s --tick 200ms --grace 100ms /crowd -- " COLOCK_JOURNAL_WRITER
+            " run --session-timeout 4s --tick 200ms --grace 100ms /crowd -- " COLOCK_JOURNAL_WRITER
             " " +
             journal + " " + std::to_string(i) + ".$i 20 family stubborn; done; exit 0";
         shells.emplace_back(

@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_written_down_unheard_is_made_by_its_retry)
 {
     job j;
     tcp_proxy between{j.servers};
-    auto unheard = between.on_reply(opcode::multi, reaction::drop_and_cut, {.error = 0});
+    auto unheard = between.on_reply(opcode::multi, reaction::hold, {.error = 0});
     colock_process first{between.connect_string(),
                          j.with({"--once-per", long_period, "--retry", "1", "--grace", "100ms",
                                  "--session-timeout", "5s"},
@@ -290,8 +290,8 @@ BOOST_AUTO_TEST_CASE(processes_that_are_left_behind_do_not_hold_for_too_long)
 {
     job j;
     const auto r =
-        j.run({"--max-hold", "1s", "--grace", "2s", "--once-per", long_period},
-              {"sh", "-c", "(trap '' TERM; for i in $(seq 30); do sleep 0.1; done) & exit 0"});
+        j.run({"--max-hold", "2s", "--grace", "3s", "--once-per", long_period},
+              {"sh", "-c", "(trap '' TERM; for i in $(seq 50); do sleep 0.1; done) & exit 0"});
     BOOST_TEST(r.status == 0);
     BOOST_TEST(has(j.record(), "ended=success"));
 }

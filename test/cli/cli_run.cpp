@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_limit_that_passes_while_the_servers_are_silent_says_so)
     colock_process holder{servers, with({}, holding())};
     BOOST_REQUIRE(runs());
     tcp_proxy between{servers};
-    colock_process waiter{between.connect_string(), with({"--timeout", "2s"}, {"true"})};
+    colock_process waiter{between.connect_string(), with({"--timeout", "5s"}, {"true"})};
     BOOST_REQUIRE(queue_has(2));
     between.stall(true);
     BOOST_TEST(waiter.status() == 124);

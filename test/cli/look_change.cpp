@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(break_needs_yes_without_a_terminal)
 BOOST_AUTO_TEST_CASE(break_asks_on_a_terminal)
 {
     const auto path = fresh_path();
-    holder_process holder{"mutex", {path}};
+    holder_process holder{"mutex", {path}, 60s};
     const auto node = first_node(path);
     holder.process().kill();
     {

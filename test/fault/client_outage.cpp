@@ -83,7 +83,7 @@ void all_servers_go_away_and_come_back(std::chrono::milliseconds duration)
         BOOST_TEST((used < duration / 100));
     }
     proxy.refuse(false);
-    BOOST_TEST(s.wait_for(connection_state::connected, 3s));
+    BOOST_TEST(s.wait_for(connection_state::connected, 8s));
     BOOST_TEST(!s.get("/").failed());
     s.close();
 }

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_loop_that_stalls_keeps_its_connection_when_a_reply_lies_i
     // ZooKeeper's client looks at the clock before it looks into the socket. The stalls are made on purpose, by a
     // handler that does not return for more than 2/3 of the time-out, and less than all of it: the rest is room for
     // a slow machine.
-    constexpr auto timeout = 3'000ms, stall = 2'100ms;
+    constexpr auto timeout = 6'000ms, stall = 4'100ms;
     client_scene s{with_session_of(timeout)};
     s.connect();
     BOOST_TEST(s.zk.session_timeout().count() == timeout.count());

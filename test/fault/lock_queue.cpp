@@ -313,11 +313,12 @@ BOOST_AUTO_TEST_CASE(G4_Z1_the_server_is_killed_and_started_while_one_holds_and_
 {
     zookeeper_server server{link_servers()};
     queue_scene s{server};
-    auto& holder = s.connect();
+    const client_options patient{.session_timeout = 40s}; // the server's start takes seconds
+    auto& holder = s.connect(patient);
     auto held = s.hold(holder);
     std::vector<outcome<unique_lock>> waiting;
     for (int i = 0; i != 3; ++i) {
-        waiting.push_back(s.start_waiter(s.connect()));
+        waiting.push_back(s.start_waiter(s.connect(patient)));
     }
     const auto order = s.queue();
     server.kill();

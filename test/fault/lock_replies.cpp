@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_try_does_not_wait_for_a_connection_that_breaks_under_it)
 
 BOOST_AUTO_TEST_CASE(a_lock_that_waits_for_the_first_connection_fails_with_it)
 {
-    client_options options{.hosts = proxy.connect_string(), .connect_timeout = 2s};
+    client_options options{.hosts = proxy.connect_string(), .connect_timeout = 5s};
     proxy.refuse(true);
     client c{io, link_client(options)};
     outcome<> connected;

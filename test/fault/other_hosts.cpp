@@ -183,8 +183,8 @@ BOOST_AUTO_TEST_CASE(another_ensemble_does_not_know_the_session)
 // What an operator does who needs three other machines.
 BOOST_AUTO_TEST_CASE(three_servers_are_replaced_one_by_one_and_no_lock_is_lost)
 {
-    zookeeper_ensemble ensemble{
-        zookeeper_ensemble::reconfigurable(link_servers({.tick_time = 500ms}))};
+    zookeeper_ensemble ensemble{zookeeper_ensemble::reconfigurable(
+        link_servers({.tick_time = 500ms, .max_session_timeout = 40s}))};
     lock_scene s{ensemble[0]};
     std::vector<std::size_t> members{0, 1, 2};
     const auto hosts = [&] {
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(three_servers_are_replaced_one_by_one_and_no_lock_is_lost)
     };
     std::vector<unique_lock> held;
     for (int i = 0; i != 6; ++i) {
-        auto& c = s.connect({.hosts = hosts(), .session_timeout = 10s, .tick = 500ms});
+        auto& c = s.connect({.hosts = hosts(), .session_timeout = 40s, .tick = 500ms});
         outcome<unique_lock> o;
         mutex{c, s.directory + "-" + std::to_string(i)}.async_lock(o.handler());
         held.push_back(value_of(s.io, o));

@@ -16,7 +16,6 @@ zookeeper_options with_buffer(std::size_t bytes)
 {
     zookeeper_options o;
     o.tick_time = 500ms;
-    o.start_timeout = 20s;
     if (bytes != 0) {
         o.jvm_flags = {"-Djute.maxbuffer=" + std::to_string(bytes)};
     }

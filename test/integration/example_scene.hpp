@@ -80,8 +80,8 @@ private:
 };
 
 struct example_scene {
-    // Sessions end soon. A third of this is for a handshake: a busy machine that needs more leaves a session.
-    testing::server server{{.least_session = 1s, .most_session = 10s}};
+    // Sessions end soon.
+    testing::server server{{.least_session = 1s, .most_session = 4s}};
 
     // Nor a node of theirs: a node of a session goes with it.
     void check_nothing_left() { BOOST_TEST(server.sessions().empty()); }

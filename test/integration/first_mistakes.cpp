@@ -53,7 +53,7 @@ const std::vector<mistake> mistakes{
     {"no server runs there, or the port is wrong",
      [](auto& s) {
          const loopback_port nobody;
-         return connecting(s, {.hosts = nobody.address(), .connect_timeout = 1s});
+         return connecting(s, {.hosts = nobody.address(), .connect_timeout = 3s});
      }},
     {"the port is wrong: another service listens there",
      [](auto& s) {
@@ -63,10 +63,10 @@ const std::vector<mistake> mistakes{
              page.finish = true;
              return page;
          });
-         return connecting(s, {.hosts = web.connect_string(), .connect_timeout = 1s});
+         return connecting(s, {.hosts = web.connect_string(), .connect_timeout = 3s});
      }},
     {"the host has no such name",
-     [](auto& s) { return connecting(s, {.hosts = "zookeeper.invalid", .connect_timeout = 1s}); }},
+     [](auto& s) { return connecting(s, {.hosts = "zookeeper.invalid", .connect_timeout = 3s}); }},
     {"`hosts` is no list of servers",
      [](auto& s) { return connecting(s, {.hosts = "localhost:zookeeper"}); }},
     {"the chroot does not exist",

@@ -231,7 +231,7 @@ void await_end(pid_t child, asio::io_context& running)
 
 colock::client_options options(const char* hosts)
 {
-    return colock::test::link_client({.hosts = hosts, .session_timeout = 6s});
+    return colock::test::link_client({.hosts = hosts, .session_timeout = 10s, .tick = 500ms});
 }
 
 // The child has a client of its own, and forks, too. Its own child is of another process than both clients.

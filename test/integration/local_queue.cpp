@@ -83,6 +83,7 @@ BOOST_AUTO_TEST_CASE(a_destroyed_guard_passes_the_lock_on_as_well)
     auto held = std::make_unique<unique_lock>(hold(c));
     const auto waiting = start_locks(c, 2);
     wait_until_known(c);
+    BOOST_TEST(wait_for_watches(c, 1)); // of the own node
     BOOST_TEST(requests_during(c, [&] {
                    held.reset();
                    BOOST_TEST(bool(value_of(io, waiting[0])));
@@ -258,12 +259,14 @@ BOOST_AUTO_TEST_CASE(a_deadline_is_that_of_each_waiter)
     auto held = hold(c);
     mutex m{c, directory};
     outcome<unique_lock> brief, patient, tried;
-    m.async_try_lock_for(30ms, brief.handler());
     m.async_try_lock_for(1h, patient.handler());
+    wait_until_known(c);
+    BOOST_TEST(wait_for_watches(c, 1)); // of the own node
     BOOST_TEST(requests_during(c, [&] {
                    m.async_try_lock(tried.handler()); // it is known here that it is busy
                    BOOST_TEST(!value_of(io, tried));
-               }) <= 1U);
+               }) == 0U);
+    m.async_try_lock_for(30ms, brief.handler());
     BOOST_TEST(!value_of(io, brief));
     BOOST_TEST(!patient.done());
     BOOST_TEST(unlock(held) == error_code{});

@@ -473,7 +473,7 @@ BOOST_AUTO_TEST_CASE(a_limit_is_kept_without_a_connection)
     auto held = acquire({connect(), directory, 1});
     BOOST_TEST(until([&] { return queued() == 0; }));
     outcome<permit> waiting;
-    s.async_try_acquire_for(1, 2s, waiting.handler());
+    s.async_try_acquire_for(1, 5s, waiting.handler());
     BOOST_TEST(until([&] { return queued() == 1; }));
     proxy.refuse(true);
     proxy.cut();

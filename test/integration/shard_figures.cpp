@@ -64,7 +64,9 @@ struct figures_scene : shard_scene {
         BOOST_REQUIRE(until([&] {
             n = asked();
             go_on(io, 200ms);
-            return n == asked();
+            return n == asked() && std::ranges::all_of(clients, [](const client& c) {
+                       return c.stats().in_flight == 0;
+                   });
         }));
         return n;
     }

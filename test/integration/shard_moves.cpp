@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_sent_while_nothing_happens)
     BOOST_TEST(until([&] { // what still follows the last move
         before = sent();
         go_on(io, 100ms);
-        return before == sent();
+        return before == sent() && a.stats().in_flight + b.stats().in_flight == 0;
     }));
     go_on(io, 300ms);
     BOOST_TEST(sent() == before);

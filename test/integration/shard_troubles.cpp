@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_asked_while_a_member_does_not_take_its_part)
     BOOST_TEST(until([&] {
         before = requests_of(a);
         go_on(io, 200ms);
-        return before == requests_of(a);
+        return before == requests_of(a) && a.stats().in_flight == 0;
     }));
     go_on(io, 1500ms);
     BOOST_TEST(requests_of(a) == before);

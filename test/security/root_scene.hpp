@@ -20,7 +20,7 @@ inline const std::string secret = "orders:secret";
 
 inline client_options protecting()
 {
-    return {.session_timeout = 2s,
+    return {.session_timeout = 8s,
             .tick = 500ms,
             .credentials = {{"digest", secret}},
             .acl = creator_acl()};

@@ -30,7 +30,7 @@ zookeeper_options knows_bob(const std::string& directory)
 
 client_options as(const std::string& user, const std::string& password)
 {
-    return {.session_timeout = 3s,
+    return {.session_timeout = 10s,
             .connect_timeout = 20s,
             .tick = 500ms,
             .acl = creator_acl(),

@@ -68,7 +68,7 @@ struct client_thread {
     {
         for (auto* const each : {&zk, &other}) {
             each->emplace(io, colock::client_options{.hosts = server.connect_string(),
-                                                     .session_timeout = 4s});
+                                                     .session_timeout = 40s});
             get((*each)->async_connect(asio::use_future));
         }
     }

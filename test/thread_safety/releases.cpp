@@ -41,7 +41,7 @@ struct client_thread {
     client_thread()
     {
         zk.emplace(io, colock::client_options{.hosts = server.connect_string(),
-                                              .session_timeout = 4s,
+                                              .session_timeout = 40s,
                                               .histograms = true}); // which count those who wait
         get(zk->async_connect(asio::use_future));
     }
