@@ -342,9 +342,12 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused)
         10 * (4 + (directory + "/locks/0/_c_").size() + 36 + std::string{"-lock-"}.size() + 10);
     auto o = usual("bob");
     o.count = 10;
-    auto& last = run(connect({.max_session_size = locks}), o);
+    auto& small = connect({.max_session_size = locks});
+    const auto asked = small.stats().requests;
+    auto& last = run(small, o);
     BOOST_TEST(ended(last));
     BOOST_TEST(last.code() == errc::session_full);
+    BOOST_TEST(small.stats().requests == asked); // before it takes any
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_sent_while_nothing_happens)
