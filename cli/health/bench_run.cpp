@@ -2,18 +2,14 @@
 
 #include <colock/mutex.hpp>
 
+#include "connect/run_all.hpp"
 #include "health/scratch.hpp"
 #include "health/session_look.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 namespace colock::cli {
 
@@ -24,29 +20,6 @@ using std::chrono::nanoseconds;
 namespace {
 
 using workers = std::vector<asio::awaitable<void>>;
-
-// Runs all of them to their ends, or until one fails, which cancels the others.
-asio::awaitable<void> run_all(workers bodies)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    using started =
-        decltype(asio::co_spawn(executor, std::declval<asio::awaitable<void>>(), asio::deferred));
-    std::vector<started> all;
-    for (auto& body : bodies) {
-        all.push_back(asio::co_spawn(executor, std::move(body), asio::deferred));
-    }
-    auto group = asio::experimental::make_parallel_group(std::move(all));
-    const auto [order, failed] =
-        co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
-    if (failed[order.front()]) {
-        std::rethrow_exception(failed[order.front()]);
-    }
-    for (const auto i : order) {
-        if (failed[i]) {
-            std::rethrow_exception(failed[i]);
-        }
-    }
-}
 
 double ms(nanoseconds time)
 {

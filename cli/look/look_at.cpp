@@ -4,17 +4,16 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/run_all.hpp"
 #include "lib/names/node_owner.hpp"
 #include "names/job_record.hpp"
 #include "program/failure.hpp"
 #include "program/text.hpp"
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -134,25 +133,9 @@ asio::awaitable<std::optional<bool>> may_be_member(client& zk, std::string path)
         !parse_owner(node.data).host;
 }
 
-// All at once. `failed`: of two that throw, operator&& makes multiple_exceptions.
-asio::awaitable<void> ask_of_each(client& zk, const std::string& directory,
-                                  std::span<const std::string> names,
-                                  std::span<std::optional<bool>> answers,
-                                  std::exception_ptr& failed)
+asio::awaitable<void> ask_for_member(client& zk, std::string path, std::optional<bool>& answer)
 {
-    using namespace asio::experimental::awaitable_operators;
-    if (names.size() == 1) {
-        try {
-            answers.front() = co_await may_be_member(zk, child_of(directory, names.front()));
-        } catch (...) {
-            failed = std::current_exception();
-        }
-        co_return;
-    }
-    const auto half = names.size() / 2;
-    auto some = ask_of_each(zk, directory, names.first(half), answers.first(half), failed);
-    auto others = ask_of_each(zk, directory, names.subspan(half), answers.subspan(half), failed);
-    co_await (std::move(some) && std::move(others));
+    answer = co_await may_be_member(zk, std::move(path));
 }
 
 // Of a directory without a queue.
@@ -285,11 +268,11 @@ asio::awaitable<void> confirm_group(client& zk, seen_lock& seen, std::size_t mos
     for (std::size_t i = 0; i < number; i += most_at_once) {
         const auto some = names.subspan(i, std::min(number - i, most_at_once));
         std::vector<std::optional<bool>> answers(some.size());
-        std::exception_ptr failed;
-        co_await ask_of_each(zk, seen.path, some, answers, failed);
-        if (failed) {
-            std::rethrow_exception(failed);
+        std::vector<asio::awaitable<void>> questions;
+        for (std::size_t at = 0; at != some.size(); ++at) {
+            questions.push_back(ask_for_member(zk, child_of(seen.path, some[at]), answers[at]));
         }
+        co_await run_all(std::move(questions));
         for (std::size_t at = 0; at != some.size(); ++at) {
             if (!answers[at].value_or(true)) {
                 seen.members.reset();
