@@ -9,7 +9,6 @@ includes all that a program starts. The status is 1 when colock takes more than 
 """
 import argparse
 import contextlib
-import ctypes
 import os
 import resource
 import shutil
@@ -159,9 +158,9 @@ def main():
         if not shutil.which(each):
             sys.exit(f"{each} is missing; ./dev bench --help says what to install")
 
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the servers are stopped, and the directory is removed
+    zookeeper.exit_at_sigterm()
     # What a program leaves becomes a child of this process, which counts it.
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    zookeeper.LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(dir="/var/tmp" if options.disk else "/dev/shm") as directory:
         try:
             hosts, url = keep_servers(directory, options.disk)

@@ -14,7 +14,6 @@ import argparse
 import os
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -200,7 +199,7 @@ def main():
         sys.exit("java is missing; ./dev bench --help says what to install")
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that the servers are stopped, and the directory is removed
+    zookeeper.exit_at_sigterm()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
         lost = storm(directory, options)
     return 1 if lost and options.system == "colock" else 0
