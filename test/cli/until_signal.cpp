@@ -100,10 +100,8 @@ BOOST_AUTO_TEST_CASE(an_end_by_a_signal_leaves_no_core)
         const temporary_directory files;
         const auto child = ::fork();
         if (child == 0) {
-            ::rlimit most{};
-            ::getrlimit(RLIMIT_CORE, &most);
-            most.rlim_cur = most.rlim_max;
-            ::setrlimit(RLIMIT_CORE, &most);
+            cores.rlim_cur = cores.rlim_max;
+            ::setrlimit(RLIMIT_CORE, &cores);
             [[maybe_unused]] const int failed = ::chdir(files.path().c_str());
             if (of_wait) {
                 asio::io_context context;
