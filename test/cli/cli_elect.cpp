@@ -129,7 +129,9 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_restarts_while_the_command_runs_and_between_t
 
 BOOST_AUTO_TEST_CASE(another_candidate_leads_while_one_waits_to_stand_again)
 {
-    colock_process broken{servers, elect({"--restart", "on-failure"}, counting("exit 1"))};
+    // At the end a signal meets a run that does not end by itself, or the time between two runs.
+    const auto fails = "[ -e " + files.path() + "/enough ] && exec sleep 1000; exit 1";
+    colock_process broken{servers, elect({"--restart", "on-failure"}, counting(fails))};
     BOOST_REQUIRE(started(1));
     colock_process sound{servers, elect({}, holding())};
     BOOST_TEST(runs());
@@ -186,6 +188,9 @@ BOOST_AUTO_TEST_CASE(the_switch_ends_a_command_that_does_not_want_to)
                                     counting("trap '' TERM; " + works(files)))};
     BOOST_REQUIRE(started(1));
     admin.set(at_switch, "false");
+    // Before that, a signal finds a command that was killed, whose status it does not change.
+    BOOST_TEST(wait_until([&] { return has(p.err(), "the command is not started"); }, patience),
+               p.err());
     BOOST_TEST(queue_has(0));
     p.process().send_signal(SIGTERM);
     BOOST_TEST(p.status() == 128 + SIGTERM);

@@ -9,6 +9,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -295,8 +296,9 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_to_stay_is_used_up_and_the_error_says_w
         BOOST_TEST(t.errors.size() == 1U);
         BOOST_TEST(t.errors.at(errc::sequence_exhausted) + t.taken == 40U);
         BOOST_TEST(s.made_in() == before);
-        BOOST_TEST(s.clients.front().last_error_detail().find("delete the directory") !=
-                   std::string::npos);
+        BOOST_TEST(std::ranges::any_of(s.clients, [](const client& c) { // one may be done before
+            return c.last_error_detail().find("delete the directory") != std::string::npos;
+        }));
         s.check_nothing_of_ours_is_left();
         s.admin.remove_tree(path);
         auto held = s.hold(s.clients.front()); // it has done what it was told
