@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(busy_and_timed_out_have_statuses_of_their_own)
     const auto busy = run({"--try"}, {"true"});
     BOOST_TEST(busy.status == 123);
     BOOST_TEST(is_one_line(busy.err));
-    const auto late = run({"--timeout", "2s"}, {"true"}); // time to read who has it
+    const auto late = run({"--timeout", "5s"}, {"true"}); // time to read who has it
     BOOST_TEST(late.status == 124);
     BOOST_TEST(is_one_line(late.err));
     BOOST_TEST(has(late.err, "(nightly backup)"), late.err);
@@ -211,12 +211,12 @@ BOOST_AUTO_TEST_CASE(what_the_command_leaves_behind_is_ended_before_the_release)
     auto command = holding();
     command.back() = "setsid sh -c 'echo $$ >" + pid + "; exec sleep 1000' & while [ ! -s " + pid +
                      " ]; do sleep 0.01; done; " + command.back() + "; exit 4";
-    colock_process p{servers, with({}, command)};
+    colock_process p{servers, with({"--tick", "500ms", "--grace", "5s"}, command)};
     BOOST_REQUIRE(runs());
     const auto since = std::chrono::steady_clock::now();
     enough();
     BOOST_TEST(p.status() == 4);
-    BOOST_TEST((std::chrono::steady_clock::now() - since < 3s)); // SIGTERM was enough
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // SIGTERM was enough
     BOOST_TEST(is_gone(pid));
     BOOST_TEST(queue() == 0);
 }
@@ -259,18 +259,18 @@ BOOST_AUTO_TEST_CASE(a_stopped_guardian_is_continued)
 
 BOOST_AUTO_TEST_CASE(a_deleted_node_kills_at_once_and_the_lock_can_be_taken_again)
 {
-    colock_process p{servers,
-                     with({"--retry", "1"}, {"sh", "-c",
-                                             "trap '' TERM; echo $COLOCK_NODE >>" + files.path() +
-                                                 "/nodes; [ $(wc -l <" + files.path() +
-                                                 "/nodes) = 2 ] || while :; do sleep 0.01; done"})};
+    colock_process p{
+        servers, with({"--tick", "500ms", "--grace", "5s", "--retry", "1"},
+                      {"sh", "-c",
+                       "trap '' TERM; echo $COLOCK_NODE >>" + files.path() + "/nodes; [ $(wc -l <" +
+                           files.path() + "/nodes) = 2 ] || while :; do sleep 0.01; done"})};
     const auto nodes = [&] { return file_text(files.path() + "/nodes"); };
     BOOST_REQUIRE(wait_until([&] { return nodes().ends_with('\n'); }, patience));
     const auto node = nodes().substr(0, nodes().size() - 1);
     const auto since = std::chrono::steady_clock::now();
     admin_session{servers}.remove(node);
     BOOST_TEST(p.status() == 0);                                 // the second run
-    BOOST_TEST((std::chrono::steady_clock::now() - since < 3s)); // no grace
+    BOOST_TEST((std::chrono::steady_clock::now() - since < 5s)); // no grace
     BOOST_TEST(has(p.err(), "lost"));
     BOOST_TEST(queue() == 0);
 }

@@ -24,7 +24,7 @@ struct settings_scene : scene {
     colock_result ls(std::vector<std::string> options, std::vector<std::string> environment = {})
     {
         options.insert(options.begin(), "ls");
-        options.insert(options.end(), {"--connect-timeout", "2s", path});
+        options.insert(options.end(), {"--connect-timeout", "4s", path});
         return run_colock("", std::move(options), std::move(environment));
     }
 };

@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(G3_the_roll_back_survives_a_disconnection)
     outcome<multi_guard> result;
     const auto cut = proxy.on_request(opcode::remove, reaction::drop_and_cut, {.nth = 2});
     path(2);
-    all_of(c, {0, 1, 2}).async_try_lock_for(500ms, result.handler());
+    all_of(c, {0, 1, 2}).async_try_lock_for(300ms, result.handler());
     const auto ec = code_of(io, result);
     BOOST_TEST(!ec);
     BOOST_TEST(!result.value());

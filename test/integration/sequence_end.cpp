@@ -59,6 +59,7 @@ BOOST_AUTO_TEST_CASE(G4_one_client_with_many_waiters_comes_through)
     const auto before = s.made_in();
     lock_options options;
     options.max_local_grants = 1;
+    options.max_local_time = 1min;
     const auto t = s.compete(1, 5, 10, options);
     BOOST_TEST(t.taken == 50U);
     BOOST_TEST(t.last_number < 1000);

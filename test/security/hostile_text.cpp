@@ -83,9 +83,10 @@ BOOST_AUTO_TEST_CASE(in_the_data_of_a_holder)
         auto held = hold(connect(), {.owner_data = data});
         // The client may not have read the data by then.
         for (auto limit = 20ms; limit < 20s; limit *= 2) {
-            BOOST_TEST(!told<unique_lock>(zk, [&](auto h) {
+            const auto ec = told<unique_lock>(zk, [&](auto h) {
                 mutex{zk, directory}.async_try_lock_for(limit, h);
-            }));
+            });
+            BOOST_TEST((!ec || ec == errc::no_answer)); // a megabyte takes a slow server its time
             if (why.message().find("held by ") != std::string::npos) {
                 break;
             }

@@ -18,7 +18,7 @@ namespace colock::test {
  *  - failing.test fails: the name server is out of order.
  */
 struct fake_names {
-    static constexpr std::chrono::milliseconds slowness{2'500};
+    static constexpr std::chrono::milliseconds slowness{5'000};
 
     struct lookup {
         std::string name;
