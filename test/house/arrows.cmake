@@ -55,7 +55,7 @@ rule(lib/lock "\"recipes/")
 # The C client is one of the systems that the benchmarks compare.
 rule(bench ${internal})
 rule(cli "[<\"]zookeeper/" "[\"/](lib|zk|report|guard|session|queue|lock|recipes)/" "[<\"]boost/asio\\.hpp")
-# Inside cli: what all commands share knows none of them, and no command knows another one.
+# Inside cli: what all commands share knows none of them, and no command another one, but for `change`.
 rule(cli/names "\"(program|connect|run|look|change|health)/")
 rule(cli/program "\"(names|connect|run|look|change|health)/")
 rule(cli/connect "\"(run|look|change|health)/")

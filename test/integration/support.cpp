@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(the_proxy_delays_and_keeps_the_pipeline)
 {
     zookeeper_server server;
     tcp_proxy proxy(server.connect_string());
-    proxy.set_delay(5ms);
+    proxy.set_delay(20ms);
     admin_session far(proxy.connect_string());
     std::vector<double> times;
     for (int i = 0; i < 100; ++i) {
@@ -283,9 +283,9 @@ BOOST_AUTO_TEST_CASE(the_proxy_delays_and_keeps_the_pipeline)
         times.push_back(std::chrono::duration<double, std::milli>(clock::now() - begin).count());
     }
     std::sort(times.begin(), times.end());
-    BOOST_TEST_MESSAGE("10 ms round trip: median " << times[50] << " ms, p99 " << times[98]);
-    BOOST_TEST(times.front() >= 10.0);
-    BOOST_TEST(times.front() < 15.0); // the best: the rest is anything on a busy machine
+    BOOST_TEST_MESSAGE("40 ms round trip: median " << times[50] << " ms, p99 " << times[98]);
+    BOOST_TEST(times.front() >= 40.0);
+    BOOST_TEST(times.front() < 60.0); // the best: the rest is anything on a busy machine
 
     // A four-letter word is no frame, and passes all the same.
     tcp_proxy again(proxy.connect_string());
