@@ -16,8 +16,8 @@ namespace colock::cli {
 
 namespace {
 
-// 0, or errno: the rest cannot be written.
-int write_all(int file, std::string_view text)
+// 0, or errno: what is left of the text cannot be written.
+int write_all(int file, std::string_view& text)
 {
     while (!text.empty()) {
         const auto written = ::write(file, text.data(), text.size());
@@ -62,12 +62,12 @@ public:
         something_.notify_one();
     }
 
-    void push(std::string line)
+    void push(std::string line, bool is_last)
     {
         // As much as a pipe holds.
         constexpr std::size_t capacity = std::size_t{64} * 1024;
         const std::lock_guard lock{mutex_};
-        if (size_ + line.size() > capacity) {
+        if (!is_last && size_ + line.size() > capacity) {
             ++dropped_;
             return;
         }
@@ -122,12 +122,12 @@ private:
         writes_ = true;
         writes_since_ = clock::now();
         lock.unlock();
-        int fault = 0;
-        if (next.dropped_before != 0) {
-            fault = write_all(file_, dropped_line_(next.dropped_before));
+        int fault = cut_off_ ? write("\n") : 0;
+        if (fault == 0 && next.dropped_before != 0) {
+            fault = write(dropped_line_(next.dropped_before));
         }
         if (fault == 0) {
-            fault = write_all(file_, next.line);
+            fault = write(next.line);
         }
         lock.lock();
         writes_ = false;
@@ -137,8 +137,18 @@ private:
         }
     }
 
+    // On the thread: 0, or errno.
+    int write(std::string_view text)
+    {
+        const auto size = text.size();
+        const int fault = write_all(file_, text);
+        cut_off_ = !text.empty() && (cut_off_ || text.size() != size);
+        return fault;
+    }
+
     const int file_;
     const dropped_line dropped_line_;
+    bool cut_off_ = false; // the last line, in the middle; the thread's own
     mutable std::mutex mutex_;
     std::condition_variable something_, idle_;
     std::deque<queued> lines_;
@@ -161,9 +171,9 @@ background_writer::~background_writer()
     shared_->close();
 }
 
-void background_writer::write(std::string line)
+void background_writer::write(std::string line, bool is_last)
 {
-    shared_->push(std::move(line));
+    shared_->push(std::move(line), is_last);
 }
 
 bool background_writer::idle() const

@@ -14,7 +14,7 @@ namespace colock::cli {
 // O_NONBLOCK. The thread blocks all signals: no write stops the process (SIGTTOU, in a terminal with `stty tostop`) or ends it.
 //
 // A line that finds no place in the queue, or that cannot be written, is dropped. The next line that is written follows
-// another one, which tells how many were dropped.
+// another one, which tells how many were dropped. After a line that was cut off in the middle begins a new line.
 class background_writer {
 public:
     // Makes the line that tells how many were dropped. It is called on the thread.
@@ -27,8 +27,8 @@ public:
     // Does not wait: what is queued may still be written, or never.
     ~background_writer();
 
-    // The line ends with '\n', if it is to.
-    void write(std::string line);
+    // The line ends with '\n', if it is to. The last one of all finds a place in the queue.
+    void write(std::string line, bool is_last = false);
 
     // Whether all lines have been written, or dropped.
     [[nodiscard]] bool idle() const;

@@ -130,7 +130,7 @@ void event_lines::write(std::string_view event, json::object fields, shard of)
         all[key] = std::move(value);
     }
     make_printable(all);
-    out_.write(json::serialize(all) + '\n');
+    out_.write(json::serialize(all) + '\n', event == "ended");
 }
 
 int open_events(const std::string& name)

@@ -243,6 +243,7 @@ void events::granted(const std::string& node, const std::string& token, shard of
     if (of) {
         return;
     }
+    owes_release_ = true;
     if (auto wipe = wiped(); !wipe.empty()) {
         out_->write(std::move(wipe));
     }
@@ -284,6 +285,7 @@ void events::lost(const std::string& text, shard of)
     if (lines_) {
         lines_->gone(of);
     }
+    owes_release_ = false;
     manager_.status(text);
     tell("lost", {{"text", text}}, of);
     words(text, of);
@@ -330,6 +332,7 @@ void events::released(bool confirmed, const std::string& text)
     if (lines_) {
         lines_->gone({});
     }
+    owes_release_ = false;
     tell("released", {{"confirmed", confirmed}});
     if (!confirmed) {
         words(text);

@@ -68,6 +68,8 @@ public:
     void left_behind(int number, const std::string& names, shard of = {});
     // `confirmed`: by a server.
     void released(bool confirmed, const std::string& text);
+    // A lock that is no shard's was granted, and is neither lost nor released.
+    [[nodiscard]] bool owes_release() const noexcept { return owes_release_; }
     // Something else.
     void note(const std::string& event, const std::string& text,
               importance how = importance::trouble, shard of = {});
@@ -94,6 +96,7 @@ private:
     const report_terms how_;
     const service_manager manager_;
     bool shows_wait_ = false;
+    bool owes_release_ = false;
     struct {
         std::chrono::milliseconds pause;            // before the next one
         std::chrono::steady_clock::time_point last; // or when the wait began

@@ -120,8 +120,9 @@ schedule::schedule(std::string_view text)
     }
 }
 
-servers_time schedule::nearest(servers_time to) const
+servers_time schedule::due_of(servers_time joined) const
 {
+    const auto to = is_told_ ? joined - period_ / 4 : joined;
     if (!by_day_) {
         const auto half = to - offset_ + period_ / 2;
         return servers_time{half.time_since_epoch() / period_ * period_ + offset_};
@@ -129,6 +130,8 @@ servers_time schedule::nearest(servers_time to) const
     const auto seconds = std::chrono::floor<std::chrono::seconds>(to).time_since_epoch().count();
     ::tm day{};
     ::localtime_r(&seconds, &day);
+    static_cast<void>(at_day(
+        day, -2, offset_)); // mktime() takes an hour that comes twice for that of the call before
     const std::array around{at_day(day, -1, offset_), at_day(day, 0, offset_),
                             at_day(day, 1, offset_)};
     return *std::ranges::min_element(around, {},
@@ -140,8 +143,7 @@ bool schedule::is_doubtful(servers_time joined) const
     if (period_ < 1min) { // nobody starts it at a moment
         return false;
     }
-    const auto early = nearest(joined) - joined;
-    return early > period_ / 4 || (!is_told_ && -early > period_ / 4);
+    return !is_told_ && std::chrono::abs(due_of(joined) - joined) > period_ / 4;
 }
 
 process_zone::process_zone(const std::string& zone)
@@ -205,7 +207,7 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         return s;
     }
     s.record.by = token;
-    const auto due = terms.once_per->nearest(joined);
+    const auto due = terms.once_per->due_of(joined);
     s.record.due = due;
     const bool is_own = last && last->by == token; // it was written, and the answer was lost
     if (is_own) {
@@ -218,7 +220,7 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         if (!has_failed || s.record.failed > terms.again_on_failure) {
             return has_run{due};
         }
-    } else if (last && last->due > due && last->due <= terms.once_per->nearest(newest)) {
+    } else if (last && last->due > due && last->due <= terms.once_per->due_of(newest)) {
         return has_run{last->due}; // another one, while this one waited for days
     } else if (last && last->due > due) {
         s.warning = "the last run was for " + text_of(last->due) + ", and the command runs for " +

@@ -13,7 +13,7 @@ namespace colock::cli {
 
 using servers_time = std::chrono::sys_time<std::chrono::milliseconds>;
 
-// The moments at which a job is due. A run belongs to the nearest of them.
+// The moments at which a job is due, and to which of them a run belongs.
 class schedule {
 public:
     // "1h", "1h@30m": every hour, at half past; "daily@03:00", "daily@03:00Europe/Berlin". Throws std::invalid_argument.
@@ -21,7 +21,9 @@ public:
 
     // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
     [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
-    [[nodiscard]] servers_time nearest(servers_time to) const;
+    // Of a run that joined then: the nearest moment. One that is told is seldom early, and may be very late: at most a quarter of
+    // the period after the run.
+    [[nodiscard]] servers_time due_of(servers_time joined) const;
     // Whether a run now is for a moment that is far away, and may be meant for another one.
     [[nodiscard]] bool is_doubtful(servers_time joined) const;
 

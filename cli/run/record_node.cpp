@@ -122,7 +122,7 @@ asio::awaitable<record_node::verdict> record_node::begin(const holding& held,
             const auto stat = co_await write(held, last, same);
             if (stat && last.version) { // that of a new node has no time
                 now = at(stat->mtime);
-                was_set_back = *now < last.changed;
+                was_set_back = was_set_back || *now < last.changed;
             }
             continue;
         }

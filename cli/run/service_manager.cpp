@@ -98,8 +98,9 @@ void service_manager::stopping() const
 
 asio::awaitable<void> service_manager::keep_telling() const
 {
-    const std::chrono::microseconds between =
-        watchdog_ ? *watchdog_ / 2 : std::chrono::microseconds{std::chrono::seconds{1}};
+    using namespace std::chrono_literals;
+    // The environment is believed within reason.
+    const auto between = std::clamp<std::chrono::microseconds>(watchdog_.value_or(2s) / 2, 1ms, 1h);
     while (*this) {
         if (watchdog_ || *owes_ready_) {
             tell("WATCHDOG=1");

@@ -79,13 +79,10 @@ public:
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
                                   inherited_, terminal_, what.shown, what.leave}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
-          deadline_{steady::time_point::max()}, leave_{context_, steady::time_point::max()},
-          say_{what.program, paths_of(what.lock), what.report, what.manager}
+          leave_{context_, steady::time_point::max()}, say_{what.program, paths_of(what.lock),
+                                                            what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
-        if (what.limit && *what.limit > 0ms) {
-            deadline_ = steady::now() + *what.limit;
-        }
     }
 
     int run()
@@ -198,6 +195,7 @@ private:
             const auto result =
                 got->error ? lost_at_once(got->error) : co_await run_under(got->held);
             has_run = has_run || (result.started && !result.start_error);
+            was_cut_off_ = result.started ? !!result.loss : was_cut_off_;
             if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};
@@ -313,6 +311,8 @@ private:
 
     asio::awaitable<void> connect()
     {
+        const auto deadline = what_.limit && *what_.limit > 0ms ? steady::now() + *what_.limit
+                                                                : steady::time_point::max();
         for (;;) {
             diagnostics why;
             const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
@@ -327,7 +327,7 @@ private:
                 co_return;
             }
             const auto failed = failure_of(ec, why.message());
-            if (failed.status() != no_zookeeper || steady::now() >= deadline_ || !may_retry()) {
+            if (failed.status() != no_zookeeper || steady::now() >= deadline || !may_retry()) {
                 throw failure{failed};
             }
             say_.note("retry", std::string{failed.what()} + "; connecting again" + retry_number());
@@ -347,8 +347,14 @@ private:
         }
     }
 
+    // Throws `lost` where another run was to follow one that was cut off.
     outcome no_lock()
     {
+        if (was_cut_off_) {
+            throw failure{lost, "the command was ended because the lock was lost, and got no other "
+                                "lock for its retry (" +
+                                    wait_.why_not() + "); do not rely on what it did"};
+        }
         const auto status = what_.limit && *what_.limit <= 0ms ? busy : timed_out;
         const std::string reason{word_for(status)};
         say_.note(reason, wait_.why_not(), importance::news);
@@ -442,7 +448,8 @@ private:
     {
         std::string why = "no server has answered";
         try {
-            const auto done = co_await first_of(record_.end(held, is_success), until_leaving());
+            const auto done =
+                co_await first_of(record_.end(held, is_success), held.wait_lost(), until_leaving());
             if (const auto* const is_written = std::get_if<bool>(&done)) {
                 if (*is_written) {
                     co_return;
@@ -510,7 +517,9 @@ private:
         if (result.was_killed()) {
             job_.restore_modes();
         }
-        leave_soon();
+        if (asked_to_end_) {
+            leave_soon();
+        }
         if (result.started) {
             record_.command_started();
         }
@@ -519,6 +528,7 @@ private:
                                          !result.guardian_lost && !result.held_too_long &&
                                          result.wait_status == 0);
         }
+        leave_soon();
         if (result.started && !result.start_error && !result.guardian_lost) {
             say_.exited(outcome_of_command(result.wait_status).status,
                         !result.loss && !result.held_too_long && !result.switched_off);
@@ -528,13 +538,17 @@ private:
         const auto released = co_await first_of(std::move(release), until_leaving());
         const auto* const ended = std::get_if<error_code>(&released);
         if (!result.loss) {
-            say_.released(ended && (is_last ? !*ended : *ended != errc::safe_until_passed),
-                          "no server has confirmed the release; the next one can have the lock "
-                          "when the session ends, " +
-                              shown(zk_.session_timeout()) +
-                              " after the servers have last heard of it");
+            tell_release(ended && (is_last ? !*ended : *ended != errc::safe_until_passed));
         }
         co_return result;
+    }
+
+    void tell_release(bool confirmed)
+    {
+        say_.released(confirmed, "no server has confirmed the release; the next one can have the "
+                                 "lock when the session ends, " +
+                                     shown(zk_.session_timeout()) +
+                                     " after the servers have last heard of it");
     }
 
     // Releases the lock in one request, where another lock would not be asked for.
@@ -562,7 +576,11 @@ private:
     asio::awaitable<void> leave()
     {
         leave_soon();
-        co_await first_of(zk_.async_close(no_throw), until_leaving());
+        const auto closed = co_await first_of(end_session(), until_leaving());
+        if (say_.owes_release()) { // no command was started
+            const auto* const ended = std::get_if<error_code>(&closed);
+            tell_release(ended && !*ended);
+        }
         context_.stop();
     }
 
@@ -600,13 +618,13 @@ private:
     job job_{inherited_, terminal_, signals_};
     asio::cancellation_signal stop_;
     std::variant<waiting, recording, stopping, running, releasing> phase_;
-    steady::time_point deadline_; // of attempts to connect
-    asio::steady_timer leave_;    // never, while there is something to do
+    asio::steady_timer leave_; // never, while there is something to do
     std::uint64_t retries_ = 0;
     record_node record_{zk_, what_.lock.path};
     events say_;
     lock_wait wait_{zk_, what_, outer_, record_, say_};
     bool asked_to_end_ = false; // by a signal
+    bool was_cut_off_ = false;  // the last command, by the loss of its lock
 };
 
 } // namespace

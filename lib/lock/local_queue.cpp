@@ -234,6 +234,7 @@ void local_queue::release(std::shared_ptr<client_core>&& core, grant&& held)
 
 void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
 {
+    const auto config = config_; // of a lock that is lost, the last guard may have kept this queue
     error_code result;
     input([&](outcome& out) {
         result = end_turn(held, out);
@@ -242,7 +243,7 @@ void local_queue::unlock(operation_ptr<error_code> op, grant&& held)
         }
     });
     if (op) {
-        op->explain(result, [&] { return words_about("lock " + path(), result); });
+        op->explain(result, [&] { return words_about("lock " + config->path, result); });
         op.complete(result);
     }
 }

@@ -6,8 +6,11 @@
 #include "queue/stage.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace colock::protocol::queue {
 
@@ -69,6 +72,7 @@ transition joining::connected(context& c, commands& out)
         return stand_by(c, out);
     }
     if (at_ == step::lost_track) {
+        has_swept_ = false;
         c.list_to_join(out);
     }
     return stay();
@@ -193,13 +197,23 @@ transition joining::stood_by(context& c, const listing& l, commands& out)
 transition joining::recover(context& c, const listing& l, commands& out)
 {
     const std::string prefix{c.name_prefix()};
-    const auto found = std::ranges::find_if(l.children, [&](std::string_view child) {
+    std::vector<std::string> own;
+    std::ranges::copy_if(l.children, std::back_inserter(own), [&](std::string_view child) {
         return child.starts_with(prefix) && detail::is_appended_number(child.substr(prefix.size()));
     });
-    if (found == l.children.end()) {
+    if (own.empty()) {
         return abandoned_ ? finish({}, out) : again(c, out);
     }
-    place me{c, *found};
+    // Somebody else has used this guid, too, and a list does not tell whose node is whose. None of them may stay. Once on a
+    // connection: who may not delete does not list for ever.
+    if (own.size() > 1 && !std::exchange(has_swept_, true)) {
+        for (auto& each : own) {
+            out.push_back({command::kind::remove, std::move(each)});
+        }
+        c.listings.send(out, command::kind::list_again);
+        return stay();
+    }
+    place me{c, own.front()};
     if (abandoned_) {
         return leaving::begin(c, std::move(me), false, out);
     }

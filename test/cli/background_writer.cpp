@@ -1,13 +1,19 @@
 // Lines for a reader who may never read them: who waits for whom.
 #include "program/background_writer.hpp"
 
+#include <support/temporary_directory.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace colock::test::background_writer_test {
@@ -93,9 +99,10 @@ BOOST_AUTO_TEST_CASE(what_finds_no_place_is_counted)
     out.write(std::string(size_of_pipe - 2, '.'));
     out.write("nothing\n");
     out.write("else fits\n");
-    const auto text = read(2 * size_of_pipe + 4);
+    out.write("the end\n", true);
+    const auto text = read(2 * size_of_pipe + 12);
     BOOST_TEST(text.substr(size_of_pipe, 3) == "a\n.");
-    BOOST_TEST(text.substr(text.size() - 5) == ".(2)\n");
+    BOOST_TEST(text.substr(text.size() - 13) == ".(2)\nthe end\n");
     out.write("b\n");
     BOOST_TEST(read(2) == "b\n");
     out.flush(patience);
@@ -111,6 +118,30 @@ BOOST_AUTO_TEST_CASE(a_reader_who_has_gone_is_nobody)
     out.write("two\n");
     out.flush(patience);
     BOOST_TEST(out.idle());
+}
+
+// As one on a disk that was full for a while.
+BOOST_AUTO_TEST_CASE(a_line_that_was_cut_off_ends_before_the_next_one)
+{
+    const temporary_directory files;
+    const auto name = files.path() + "/lines";
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    background_writer out{file, count};
+    ::rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    auto few = limit;
+    few.rlim_cur = 4;
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &few) == 0);
+    out.write("cut off\n");
+    out.write("none\n");
+    out.flush(patience);
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    BOOST_TEST(out.fault() == EFBIG);
+    out.write("next\n");
+    out.flush(patience);
+    std::ifstream in{name};
+    BOOST_TEST((std::string{std::istreambuf_iterator{in}, {}}) == "cut \n(2)\nnext\n");
+    ::close(file);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,15 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace colock::test::cli_elect_test {
 
 using namespace std::chrono_literals;

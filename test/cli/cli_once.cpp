@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(one_of_many_machines_runs_it_and_the_others_say_nothing)
     const auto later = j.run({"--once-per", long_period, "--json"}, j.logs());
     BOOST_TEST(later.status == 0);
     BOOST_TEST(has(later.err, R"("reason":"has_run")"));
+    BOOST_TEST(has(later.err, R"("event":"released")"), later.err);
     BOOST_TEST(has(j.run({"--once-per", long_period, "-v"}, j.logs()).err, "the job has run for "));
     BOOST_TEST(j.times() == 1u);
     BOOST_TEST(j.queue() == 0u);
@@ -269,6 +270,21 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_written_down_unheard_is_made_by_its_retry)
     between.refuse(false);
     BOOST_TEST(first.status() == 0);
     BOOST_TEST(j.times() == 1u);
+    BOOST_TEST(has(j.record(), "ended=success"));
+}
+
+// The lock is held meanwhile, and would else be released without it.
+BOOST_AUTO_TEST_CASE(the_end_is_written_down_however_slow_the_servers_are)
+{
+    job j;
+    tcp_proxy between{j.servers};
+    auto slow = between.on_request(opcode::multi, reaction::hold, {.nth = 2});
+    colock_process p{between.connect_string(),
+                     j.with({"--once-per", long_period, "--release-timeout", "50ms"}, j.logs())};
+    BOOST_REQUIRE(slow.wait(patience));
+    BOOST_TEST(!wait_until([&] { return !p.process().running(); }, 500ms));
+    slow.release();
+    BOOST_TEST(p.status() == 0);
     BOOST_TEST(has(j.record(), "ended=success"));
 }
 

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -122,6 +123,22 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_as_soon_as_it_is_granted_is_lost_and_no
         BOOST_TEST(has(p.err(), "the lock was lost"), p.err());
         BOOST_TEST(has(p.err(), "before the command was started") == (status != 0), p.err());
     }
+}
+
+// Whoever lets another machine run it (-E 0) has to hear that this one has begun.
+BOOST_AUTO_TEST_CASE(a_retry_that_gets_no_lock_ends_as_lost)
+{
+    colock_process first{servers, with({"--retry", "1", "--try", "-E", "0"}, holding())};
+    BOOST_REQUIRE(runs());
+    colock_process next{servers, with({}, holding())};
+    BOOST_REQUIRE(queue_has(2));
+    admin_session admin{servers};
+    const auto number = [](const std::string& node) { return node.substr(node.rfind('-')); };
+    admin.remove(path + '/' + std::ranges::min(admin.children(path), {}, number));
+    BOOST_TEST(first.status() == 120);
+    BOOST_TEST(has(first.err(), "got no other lock"), first.err());
+    enough();
+    BOOST_TEST(next.status() == 0);
 }
 
 // With sessions of 40 s, each in a small part of the time that the lock is safe.

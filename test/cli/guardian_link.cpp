@@ -200,6 +200,21 @@ BOOST_AUTO_TEST_CASE(the_supervisor_sees_that_it_works)
     BOOST_TEST(wait_until([&] { return s.bound.work_done() > 0; }, patience));
 }
 
+// It cannot read /proc then.
+BOOST_AUTO_TEST_CASE(one_that_can_open_no_file_ends_its_command)
+{
+    scene s{"exec sleep 1000"};
+    BOOST_TEST(s.link->tell({message_kind::start}));
+    BOOST_REQUIRE(s.next()->kind == message_kind::started);
+    constexpr ::rlimit none{0, 0};
+    BOOST_REQUIRE(::prlimit(s.guardian, RLIMIT_NOFILE, &none, nullptr) == 0);
+    BOOST_TEST(s.link->tell({message_kind::kill}));
+    const auto said = s.next();
+    BOOST_REQUIRE(said.has_value());
+    BOOST_TEST((said->kind == message_kind::ended));
+    BOOST_TEST(s.end_by_force() == 0);
+}
+
 // Children of the program that became colock are none of the command, and neither is what they leave behind.
 BOOST_AUTO_TEST_CASE(orphans_of_others_are_spared)
 {

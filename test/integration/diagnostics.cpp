@@ -212,6 +212,22 @@ BOOST_AUTO_TEST_CASE(of_a_loss)
     expect_words(std::move(held), node, "lock " + inner_path + ": somebody deleted",
                  [](auto& g, auto token) { g.async_unlock(token); });
 
+    // Nobody but the guard keeps what is behind it.
+    shared_mutex rw{zk, directory + "-rw"};
+    outcome<shared_lock> read;
+    rw.async_lock_shared(read.handler());
+    auto reading = value_of(io, read);
+    const auto reader = reading.node();
+    expect_words(std::move(reading), reader, "lock " + rw.path() + ": somebody deleted",
+                 [](auto& g, auto token) { g.async_unlock(token); });
+    election candidates{zk, directory + "-election"};
+    outcome<leadership> led;
+    candidates.async_campaign(led.handler());
+    auto term = value_of(io, led);
+    const auto leader = term.node();
+    expect_words(std::move(term), leader, "lock " + candidates.path() + ": somebody deleted",
+                 [](auto& g, auto token) { g.async_resign(token); });
+
     semaphore pool{zk, directory + "-pool", 1};
     outcome<permit> acquired;
     pool.async_acquire(acquired.handler());

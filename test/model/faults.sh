@@ -49,7 +49,7 @@ by=newcomer_watch/near_the_end_others_may_wait_without_a_place:check \
 
 by=interleavings/G4_a_connection_breaks:G3 \
     plant "own node not looked for" lib/queue/joining.cpp \
-    "$(in_function recover 's/if \(found == l.children.end\(\)\)/if (true)/')"
+    "$(in_function recover 's/if \(own.empty\(\)\)/if (true)/')"
 by=hand_off/G2_G3_G4_the_connection_breaks:G1 \
     plant "sibling's node taken for its own" lib/queue/joining.cpp \
     "$(in_function recover 's/const std::string prefix\{c.name_prefix\(\)\};/std::string prefix{c.name_prefix()}; prefix.resize(prefix.size() \/ 2);/; s/ && detail::is_appended_number.*/;/')"

@@ -496,6 +496,34 @@ BOOST_AUTO_TEST_CASE(a_contender_hides_behind_the_watch_and_goes)
     BOOST_TEST(static_cast<bool>(value_of(s.io, waiting)));
 }
 
+// The answer to the create is lost, and strangers use its guid before the client lists.
+BOOST_AUTO_TEST_CASE(a_lost_create_does_not_take_the_node_of_a_stranger)
+{
+    for (const bool is_cancelled : {false, true}) {
+        scene s{a_mutex(), access_to_locks::open};
+        s.admin.create(s.path);
+        tcp_proxy proxy{s.server.connect_string()};
+        mutex lock{s.connect_through(proxy), s.path};
+        auto lost = proxy.on_reply(any_create(), reaction::hold, {.error = 0});
+        asio::cancellation_signal stop;
+        outcome<unique_lock> locked;
+        lock.async_lock(asio::bind_cancellation_slot(stop.slot(), locked.handler()));
+        BOOST_TEST(s.until([&] { return lost.fired() == 1U; }));
+        proxy.refuse(true);
+        proxy.cut();
+        const auto own = s.path + "/" + queue_of(s.path).front();
+        for (int i = 10; i != 20; ++i) {
+            s.stranger.create(own.substr(0, own.size() - 2) + std::to_string(i));
+        }
+        stop.emit(is_cancelled ? asio::cancellation_type::terminal : asio::cancellation_type::none);
+        proxy.refuse(false);
+        BOOST_TEST(code_of(s.io, locked) ==
+                   (is_cancelled ? error_code{asio::error::operation_aborted} : error_code{}));
+        locked = {};
+        BOOST_TEST(s.until([&] { return queue_of(s.path).empty(); }));
+    }
+}
+
 // The name of a writer's node tells what its reader's node will be called. A client that made the stranger's node its own would
 // leave the writer's in the queue, until the session ends.
 BOOST_AUTO_TEST_CASE(a_downgrade_does_not_take_the_node_of_a_stranger)
