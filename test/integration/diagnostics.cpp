@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(of_a_loss)
     const auto reader = reading.node();
     expect_words(std::move(reading), reader, "lock " + rw.path() + ": somebody deleted",
                  [](auto& g, auto token) { g.async_unlock(token); });
-    election candidates{zk, directory + "-election"};
+    election candidates{zk, directory + "-election", "one"};
     outcome<leadership> led;
     candidates.async_campaign(led.handler());
     auto term = value_of(io, led);

@@ -511,7 +511,7 @@ BOOST_AUTO_TEST_CASE(a_lost_create_does_not_take_the_node_of_a_stranger)
         BOOST_TEST(s.until([&] { return lost.fired() == 1U; }));
         proxy.refuse(true);
         proxy.cut();
-        const auto own = s.path + "/" + queue_of(s.path).front();
+        const auto own = s.path + "/" + s.queue_of(s.path).front();
         for (int i = 10; i != 20; ++i) {
             s.stranger.create(own.substr(0, own.size() - 2) + std::to_string(i));
         }
@@ -520,7 +520,7 @@ BOOST_AUTO_TEST_CASE(a_lost_create_does_not_take_the_node_of_a_stranger)
         BOOST_TEST(code_of(s.io, locked) ==
                    (is_cancelled ? error_code{asio::error::operation_aborted} : error_code{}));
         locked = {};
-        BOOST_TEST(s.until([&] { return queue_of(s.path).empty(); }));
+        BOOST_TEST(s.until([&] { return s.queue_of(s.path).empty(); }));
     }
 }
 
