@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_run_belongs_to_the_nearest_moment)
 {
     BOOST_TEST(nearest("1h", at(2026, 11, 27, 2h + 55min)) == "2026-11-27T03:00:00Z");
     BOOST_TEST(nearest("1h", at(2026, 11, 27, 3h + 29min)) == "2026-11-27T03:00:00Z");
-    BOOST_TEST(nearest("1w", at(2026, 11, 28)) == "2026-11-26T00:00:00Z"); // a Thursday
+    BOOST_TEST(nearest("1w", at(2026, 11, 28)) == "2026-11-26T00:00:00Z");      // a Thursday
     BOOST_TEST(nearest("1w@4d3h", at(2026, 11, 28)) == "2026-11-23T03:00:00Z"); // a Monday
     BOOST_TEST(nearest("1h@30m", at(2026, 11, 27, 3h + 29min)) == "2026-11-27T03:30:00Z");
     BOOST_TEST(nearest("1h@30m", at(2026, 11, 27, 3h + 59min)) == "2026-11-27T03:30:00Z");
