@@ -130,8 +130,8 @@ servers_time schedule::due_of(servers_time joined) const
     const auto seconds = std::chrono::floor<std::chrono::seconds>(to).time_since_epoch().count();
     ::tm day{};
     ::localtime_r(&seconds, &day);
-    static_cast<void>(at_day(
-        day, -2, offset_)); // mktime() takes an hour that comes twice for that of the call before
+    // An hour that comes twice is for mktime() that of its last call. This one makes it the same in each process.
+    static_cast<void>(at_day(day, -2, offset_));
     const std::array around{at_day(day, -1, offset_), at_day(day, 0, offset_),
                             at_day(day, 1, offset_)};
     return *std::ranges::min_element(around, {},

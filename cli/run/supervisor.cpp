@@ -195,7 +195,9 @@ private:
             const auto result =
                 got->error ? lost_at_once(got->error) : co_await run_under(got->held);
             has_run = has_run || (result.started && !result.start_error);
-            was_cut_off_ = result.started ? !!result.loss : was_cut_off_;
+            if (result.started) {
+                was_cut_off_ = static_cast<bool>(result.loss);
+            }
             if (result.guardian_lost && !result.loss) {
                 throw failure{usage,
                               "somebody killed the guardian, so the command was killed, too"};

@@ -66,8 +66,8 @@ private:
     step at_ = step::not_begun;
     // The caller left while nobody knew whether there is a node. If there is one, the contender removes it.
     bool abandoned_ = false;
-    bool has_swept_ =
-        false; // on this connection: nodes with the own guid, of which others have made some
+    // All nodes with the own guid are removed, on this connection: others have made some.
+    bool has_swept_ = false;
 };
 
 } // namespace colock::protocol::queue
