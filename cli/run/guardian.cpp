@@ -260,8 +260,9 @@ private:
         const int refused = signal_all_below_this(
             number, [this] { reap(); }, spared);
         // It has a child, so /proc cannot be read: this machine has too many open files.
-        if (run_ && !run_->status && children_of(::getpid()).empty()) {
-            ::kill(-run_->command, number);
+        if (run_ && !run_->status && spared.empty() && children_of(::getpid()).empty() &&
+            ::kill(-run_->command, number) != 0) {
+            ::kill(run_->command, number);
         }
         if (refused != 0 && run_ && !std::exchange(run_->refused, true)) {
             send_or_drop(supervisor_, {message_kind::refused, refused});

@@ -98,9 +98,10 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
     add_duration(to, "--safety-margin", o.safety_margin,
                  "the command gets SIGTERM this long before another client can have the lock "
                  "(--grace and half a second)");
-    add_duration(to, "--release-timeout", o.release_timeout,
-                 "when the command has ended, wait for silent servers so long at most; without "
-                 "them the lock is free when the session ends")
+    add_duration(
+        to, "--release-timeout", o.release_timeout,
+        "when the command has ended, wait for silent servers so long at most (with --once-per, "
+        "once the lock is lost); without them the lock is free when the session ends")
         ->default_str("3s");
     to.add_option("--retry", o.retries,
                   "so often, connect again when no server could be reached, and wait for the lock "

@@ -105,6 +105,13 @@ public:
             context_, work(),
             asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, outcome result) {
                 end = e ? outcome_of(failure_of(e)) : std::move(result);
+                if (was_cut_off_ &&
+                    end.status != lost) { // nobody takes it for one that has not begun
+                    end = outcome_of(failure{lost, "the command was ended because the lock was "
+                                                   "lost, and got no other lock for its retry; do "
+                                                   "not rely on what it did" +
+                                                       (end.text.empty() ? "" : ": " + end.text)});
+                }
                 if (const auto* const s = std::get_if<stopping>(&phase_)) {
                     end = {signalled + s->number, word_for(signalled), {}, s->number};
                 }
@@ -349,14 +356,8 @@ private:
         }
     }
 
-    // Throws `lost` where another run was to follow one that was cut off.
     outcome no_lock()
     {
-        if (was_cut_off_) {
-            throw failure{lost, "the command was ended because the lock was lost, and got no other "
-                                "lock for its retry (" +
-                                    wait_.why_not() + "); do not rely on what it did"};
-        }
         const auto status = what_.limit && *what_.limit <= 0ms ? busy : timed_out;
         const std::string reason{word_for(status)};
         say_.note(reason, wait_.why_not(), importance::news);
@@ -452,10 +453,11 @@ private:
         try {
             const auto done =
                 co_await first_of(record_.end(held, is_success), held.wait_lost(), until_leaving());
-            if (const auto* const is_written = std::get_if<bool>(&done)) {
-                if (*is_written) {
-                    co_return;
-                }
+            const auto* const is_written = std::get_if<bool>(&done);
+            if (is_written && *is_written) {
+                co_return;
+            }
+            if (is_written || held.loss_reason()) {
                 why = held.loss_reason() ? "the lock was lost"
                                          : "the record is gone, or that of another run";
             }

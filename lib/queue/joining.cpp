@@ -222,6 +222,13 @@ transition joining::recover(context& c, const listing& l, commands& out)
     return next ? std::move(next) : transition{std::move(present)};
 }
 
+transition joining::removed(context&, const error_code& ec, commands&)
+{
+    // Answered before the listing that follows, which tries again after its pause.
+    has_swept_ = has_swept_ && !(is_retryable(ec) && !outcome_unknown(ec));
+    return stay();
+}
+
 // When a create's outcome cannot be found out, its node may remain until the session ends.
 transition joining::fail(const error_code& ec, commands& out) const
 {

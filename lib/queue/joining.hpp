@@ -39,6 +39,8 @@ public:
     transition created(context& c, const error_code& ec, std::string_view name,
                        node_identity identity, commands& out);
     transition listed(context& c, const error_code& ec, const listing& l, commands& out);
+    // A node with the own guid, where others have made some.
+    transition removed(context& c, const error_code& ec, commands& out);
 
     [[nodiscard]] bool stands_by() const noexcept { return at_ == step::standing_by; }
 

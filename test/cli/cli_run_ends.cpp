@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_retry_that_gets_no_lock_ends_as_lost)
     const auto number = [](const std::string& node) { return node.substr(node.rfind('-')); };
     admin.remove(path + '/' + std::ranges::min(admin.children(path), {}, number));
     BOOST_TEST(first.status() == 120);
-    BOOST_TEST(has(first.err(), "got no other lock"), first.err());
+    BOOST_TEST(has(first.err(), "got no other lock for its retry"), first.err());
     enough();
     BOOST_TEST(next.status() == 0);
 }
