@@ -14,27 +14,6 @@
 
 namespace colock::cli {
 
-namespace {
-
-// 0, or errno: what is left of the text cannot be written.
-int write_all(int file, std::string_view& text)
-{
-    while (!text.empty()) {
-        const auto written = ::write(file, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { // somebody else has set O_NONBLOCK
-            ::pollfd writable{file, POLLOUT, 0};
-            ::poll(&writable, 1, -1);
-        } else if (errno != EINTR) {
-            return errno;
-        }
-    }
-    return 0;
-}
-
-} // namespace
-
 class background_writer::shared {
 public:
     shared(int file, dropped_line dropped) : file_{file}, dropped_line_{std::move(dropped)} {}
@@ -137,13 +116,23 @@ private:
         }
     }
 
-    // On the thread: 0, or errno.
+    // On the thread. 0, or errno: the rest cannot be written.
     int write(std::string_view text)
     {
-        const auto size = text.size();
-        const int fault = write_all(file_, text);
-        cut_off_ = !text.empty() && (cut_off_ || text.size() != size);
-        return fault;
+        while (!text.empty()) {
+            const auto written = ::write(file_, text.data(), text.size());
+            if (written >= 0) {
+                text.remove_prefix(static_cast<std::size_t>(written));
+                cut_off_ = !text.empty();
+            } else if (errno == EAGAIN ||
+                       errno == EWOULDBLOCK) { // somebody else has set O_NONBLOCK
+                ::pollfd writable{file_, POLLOUT, 0};
+                ::poll(&writable, 1, -1);
+            } else if (errno != EINTR) {
+                return errno;
+            }
+        }
+        return 0;
     }
 
     const int file_;

@@ -25,9 +25,9 @@ void add_job_options(CLI::App& to, job_options& o)
           },
           "run once in each period, whichever machine comes first: 1h, 1h@30m (at half past), "
           "daily@03:00 in the machine's time zone, or daily@03:00Europe/Berlin. Others than daily "
-          "count from 1970, in UTC: 1w begins on Thursdays. By the servers' clock, a run counts "
-          "for the moment that is nearest; where it is told, for one at most a quarter of the "
-          "period ahead. Status 0 when the job has run")
+          "count from 1970, in UTC: 1w begins on Thursdays. A run counts for the moment that is "
+          "nearest by the servers' clock; with an @ that is at most a quarter of the period ahead. "
+          "Status 0 when the job has run")
         ->type_name("PERIOD");
     to.add_option("--again-on-failure", o.terms.again_on_failure,
                   "with --once-per: so often, run again in the period after the command has failed")

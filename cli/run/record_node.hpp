@@ -44,15 +44,9 @@ public:
     void lost_place(std::chrono::nanoseconds waited) noexcept { waited_before_ += waited; }
     // Of the run that begin() has written down. Before that, the next begin() takes the place of a run that was begun, even if
     // its lock was lost, or no server has said that it is written down.
-    void command_started() noexcept
-    {
-        not_started_.clear();
-        has_begun_ = true;
-    }
+    void command_started() noexcept { not_started_.clear(); }
     // A run may be written down whose command has not started.
     [[nodiscard]] bool is_undecided() const noexcept { return !not_started_.empty(); }
-    // The command of a run of this process has started.
-    [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
 
 private:
     struct found {
@@ -73,8 +67,7 @@ private:
     std::optional<access_control_list> list_;
     run_record written_;
     std::set<std::string> not_started_; // tokens of the runs that may be written down
-    bool has_begun_ = false;
-    bool has_end_ = false; // --hold-at-least alone leaves what is known of a period
+    bool has_end_ = false;              // --hold-at-least alone leaves what is known of a period
 };
 
 } // namespace colock::cli

@@ -79,8 +79,7 @@ public:
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
                                   inherited_, terminal_, what.shown, what.leave}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
-          leave_{context_, steady::time_point::max()}, say_{what.program, paths_of(what.lock),
-                                                            what.report, what.manager}
+          say_{what.program, paths_of(what.lock), what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
     }
@@ -105,8 +104,8 @@ public:
             context_, work(),
             asio::bind_cancellation_slot(stop_.slot(), [&](std::exception_ptr e, outcome result) {
                 end = e ? outcome_of(failure_of(e)) : std::move(result);
-                if (was_cut_off_ &&
-                    end.status != lost) { // nobody takes it for one that has not begun
+                // Nobody takes it for a command that has not begun.
+                if (was_cut_off_ && end.status != lost) {
                     end = outcome_of(failure{lost, "the command was ended because the lock was "
                                                    "lost, and got no other lock for its retry; do "
                                                    "not rely on what it did" +
@@ -400,7 +399,7 @@ private:
                 co_return std::nullopt;
             }
             if (const auto* const done = std::get_if<has_run>(found)) {
-                if (record_.has_begun()) { // and it was lost
+                if (was_cut_off_) {
                     throw failure{lost, "the command was ended because the lock was lost; it does "
                                         "not run again in this period (--again-after-crash)"};
                 }
@@ -622,7 +621,8 @@ private:
     job job_{inherited_, terminal_, signals_};
     asio::cancellation_signal stop_;
     std::variant<waiting, recording, stopping, running, releasing> phase_;
-    asio::steady_timer leave_; // never, while there is something to do
+    // Never, while there is something to do.
+    asio::steady_timer leave_{context_, steady::time_point::max()};
     std::uint64_t retries_ = 0;
     record_node record_{zk_, what_.lock.path};
     events say_;

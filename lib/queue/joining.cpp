@@ -204,8 +204,8 @@ transition joining::recover(context& c, const listing& l, commands& out)
     if (own.empty()) {
         return abandoned_ ? finish({}, out) : again(c, out);
     }
-    // Somebody else has used this guid, too, and a list does not tell whose node is whose. None of them may stay. Once on a
-    // connection: who may not delete does not list for ever.
+    // Somebody else has used this guid, too, and a list does not tell whose node is whose. None of them may stay. A client that
+    // may not delete them lists twice on a connection, and no more.
     if (own.size() > 1 && !std::exchange(has_swept_, true)) {
         for (auto& each : own) {
             out.push_back({command::kind::remove, std::move(each)});

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_lock_that_is_gone_as_soon_as_it_is_granted_is_lost_and_no
     }
 }
 
-// Whoever lets another machine run it (-E 0) has to hear that this one has begun.
+// A script that lets another machine run it (-E 0) has to hear that this run has begun.
 BOOST_AUTO_TEST_CASE(a_retry_that_gets_no_lock_ends_as_lost)
 {
     colock_process first{servers, with({"--retry", "1", "--try", "-E", "0"}, holding())};

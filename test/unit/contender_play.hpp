@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <initializer_list>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -179,6 +180,8 @@ public:
     }
     // What the last create made, as a listing shows it before its answer came.
     std::string made(int number) { return own_ = prefix_ + digits(number); }
+    // Made by others, with the same guid.
+    std::string twin(int number) { return *twins_.insert(prefix_ + digits(number)).first; }
 
     [[nodiscard]] const protocol::contender& operator*() const { return contender_; }
 
@@ -196,9 +199,7 @@ private:
             } else if (!c.name.empty()) {
                 text += ' ' + std::to_string(std::stoll(name.substr(name.size() - 10)));
                 if (c.type == command::kind::remove) {
-                    // Never anybody else's.
-                    BOOST_TEST(name.substr(0, name.size() - 10) ==
-                               own_.substr(0, own_.size() - 10));
+                    BOOST_TEST((name == own_ || twins_.contains(name))); // never anybody else's
                 }
             }
             if (c.error) {
@@ -227,6 +228,7 @@ private:
     commands out_;
     std::string prefix_;
     std::string own_;
+    std::set<std::string> twins_;
 };
 
 // Waits behind two: 5 is its own number, 4 and 3 are watched.
