@@ -17,6 +17,7 @@ session::reconnect::settings session_settings(const client_options& o)
             .chroot = o.chroot,
             .tries_options = !o.chroot.empty() || !o.credentials.empty(),
             .tls = o.tls != nullptr,
+            .sasl = !o.sasl.mechanism.empty(),
             .session_timeout = o.session_timeout,
             .connect_timeout = o.connect_timeout,
             .close_timeout = o.close_timeout,

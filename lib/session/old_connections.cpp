@@ -6,7 +6,7 @@ namespace colock::protocol::session {
 
 namespace {
 
-// The leader gives up a follower that it does not hear of, after five ticks by default (syncLimit).
+// The leader gives up a follower that it does not hear of, after `syncLimit` ticks, five in its sample.
 constexpr int sync_limit = 10; // ticks: amply
 
 // No ensemble waits so long for a member that has fallen silent.

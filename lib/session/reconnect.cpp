@@ -143,6 +143,7 @@ void reconnect::hosts_changed(std::string hosts, commands& out)
         return;
     }
     place_ = place::unknown;
+    timed_out_ = {};
     std::visit(
         [](auto& at) {
             if constexpr (requires { at.rest; }) {

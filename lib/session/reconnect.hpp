@@ -40,6 +40,7 @@ public:
         // There are a chroot or credentials, which the servers may refuse.
         bool tries_options = false;
         bool tls = false;
+        bool sasl = false;
         std::chrono::milliseconds session_timeout;
         std::chrono::milliseconds connect_timeout; // max(): no limit
         std::chrono::milliseconds close_timeout;
@@ -191,7 +192,10 @@ private:
     bool was_connected_ = false; // since the client was idle
     bool wanted_ = false;        // callers of connect() wait
     bool accepted_ = false;      // the servers have taken chroot and credentials
-    unsigned unanswered_ = 0;    // attempts that timed out, since the last connection
+    struct {
+        unsigned attempts = 0;
+        std::chrono::milliseconds slow{0}; // that these gave to servers that were there
+    } timed_out_;                          // since the last connection, or list of hosts
     failure last_failure_;
     failure_lines failure_lines_;
     place place_ = place::listed;

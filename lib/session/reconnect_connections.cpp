@@ -10,6 +10,7 @@ namespace {
 
 using kind = command::kind;
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 std::string suffix_of(std::string_view fault)
 {
@@ -102,12 +103,14 @@ milliseconds reconnect::wanted_timeout() const noexcept
 
 // A server that does not even answer must not use up the session's time alone. At first it gets a second only: one that
 // is just starting forgets the clients that come too early (3.8.0 fails to close their connections), and answers the
-// next attempt at once.
+// next attempt at once. But a server that is there, and only slow, works in vain for each attempt that is given up: it makes
+// a session, or lets the old one live on. So the share doubles each time that slow servers have had as much as a session has.
 milliseconds reconnect::patience(std::size_t addresses) const
 {
-    const auto limit = std::max(milliseconds{1000},
-                                wanted_timeout() / static_cast<milliseconds::rep>(2 * addresses));
-    return std::min(limit, milliseconds{1000 << std::min(unanswered_, 10U)});
+    const auto time = std::max(1000ms, wanted_timeout());
+    const auto least = std::max(1000ms, time / static_cast<milliseconds::rep>(2 * addresses));
+    const auto share = least * (1 << std::min<milliseconds::rep>(timed_out_.slow / time, 10));
+    return std::min({time, share, 1000ms * (1 << std::min(timed_out_.attempts, 10U))});
 }
 
 void reconnect::attempt_failed(pass rest, failure f, instant now, commands& out)
@@ -131,13 +134,19 @@ void reconnect::timer_due(instant now, commands& out)
         rest.untried.empty() ? begin_pass(true, out) : attempt(std::move(rest), now, out);
     } else if (auto* late = std::get_if<attempting>(&stage_)) {
         auto from = std::move(*late);
-        ++unanswered_;
+        const bool was_there = from.reached != attempting::progress::begun;
+        if (was_there || settings_.sasl) {
+            timed_out_.slow += patience(from.rest.size);
+        }
+        ++timed_out_.attempts;
         out.push_back({kind::drop});
         if (from.reached == attempting::progress::offered) {
             old_.attempted(from.where, now);
         }
         const char* const what = from.reached == attempting::progress::securing
                                      ? " did not finish the TLS handshake in time"
+                                 : settings_.sasl && !was_there
+                                     ? " did not answer in time, or SASL has not spoken"
                                      : " did not answer in time";
         attempt_failed(std::move(from.rest), {errc::connect_timeout, "server " + from.where + what},
                        now, out);
@@ -226,7 +235,7 @@ void reconnect::become_connected(std::string where, bool resumed, commands& out)
     failure_lines_.connected();
     stage_ = online{std::move(where), !resumed};
     out.push_back({resumed ? kind::send_barrier : kind::writable});
-    unanswered_ = 0;
+    timed_out_ = {};
     was_connected_ = true;
     if (wanted_) {
         out.push_back({kind::stop_deadline});

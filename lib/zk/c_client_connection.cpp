@@ -1,7 +1,9 @@
 // Drives one handle from the user's executor: the socket of its wire, waited for, and one timer.
+#include "zk/blocking_call.hpp"
 #include "zk/connection.hpp"
 #include "zk/descriptor.hpp"
 #include "zk/moving_deadline.hpp"
+#include "zk/sasl_mechanism.hpp"
 #include "zk/secret.hpp"
 #include "zk/tls_wire.hpp"
 
@@ -46,12 +48,10 @@ public:
 private:
     class library_call;
 
-    void take_wire(std::unique_ptr<wire> way, const std::shared_ptr<sasl_mechanism>& sasl);
-    [[nodiscard]] bool open_handle(const std::string& chroot,
-                                   std::chrono::milliseconds session_timeout,
-                                   const session_identity& session,
-                                   const std::vector<credential>& credentials,
-                                   watch_receiver& watches);
+    struct opening;
+    [[nodiscard]] bool connect(const std::shared_ptr<opening>& told);
+    void take_wire(std::unique_ptr<wire> way, opening& told);
+    [[nodiscard]] bool open_handle(const opening& told);
     [[nodiscard]] bool is_established() const noexcept
     {
         return progress_ == progress::established;
@@ -76,8 +76,9 @@ private:
     std::atomic<std::uint64_t>& wakeups_;
 
     std::string address_;
-    std::shared_ptr<tls_connector> connector_; // until there is a wire
-    fault_report connector_fault_;
+    std::shared_ptr<blocking_call<sasl_word>> first_word_; // until the mechanism has one
+    std::shared_ptr<tls_connector> connector_;             // until there is a wire
+    fault_report early_fault_;                             // of what comes before the wire
     std::unique_ptr<wire> wire_;
     std::unique_ptr<handle> handle_; // empty before there is a wire, and once closed
     stream writable_;                // the wire's socket, while it is waited for
@@ -120,47 +121,79 @@ c_client_connection::c_client_connection(const strand_type& strand, std::shared_
 {
 }
 
+// What the handle gets, once there is a wire.
+struct c_client_connection::opening {
+    server to;
+    std::string chroot;
+    std::chrono::milliseconds session_timeout;
+    session_identity session;
+    std::vector<credential> credentials;
+    watch_receiver& watches;
+    sasl_word first = {};
+
+    ~opening()
+    {
+        wipe(session);
+        wipe(credentials);
+    }
+};
+
 bool c_client_connection::open(const server& to, const std::string& chroot,
                                std::chrono::milliseconds session_timeout,
                                const session_identity& session,
                                const std::vector<credential>& credentials, watch_receiver& watches)
 {
     address_ = to.address;
-    if (!to.tls) {
-        take_wire(make_plain_wire(strand_, address_), to.sasl);
-        if (!open_handle(chroot, session_timeout, session, credentials, watches)) {
+    const auto told = std::make_shared<opening>(
+        opening{to, chroot, session_timeout, session, credentials, watches});
+    if (!to.sasl) {
+        const bool begun = connect(told);
+        if (!begun) {
             close();
-            return false;
         }
-        return true;
+        return begun;
     }
-    connector_ = make_tls_connector(strand_, address_, *to.tls);
+    // Before the session is asked for: each time that servers hear of it, it lives for another time-out. Without a ticket it
+    // would never end, nor would its nodes; and servers would make one after the other.
+    first_word_ = blocking_call<sasl_word>::start(
+        strand_,
+        [mechanism = to.sasl](const error_code& failed) {
+            return failed ? sasl_word{.fault = failed.message()} : mechanism->begin();
+        },
+        [self = shared_from_this(), told](sasl_word word) {
+            self->first_word_.reset();
+            told->first = std::move(word);
+            auto& why = self->early_fault_.text;
+            if (!told->first.fault.empty()) {
+                why = "SASL " + told->to.sasl->name() + ": " + told->first.fault;
+            } else if (!self->connect(told)) {
+                why = "the C client refuses the address";
+            }
+            if (!why.empty()) {
+                self->observer_.broken(handle::status::broken);
+            }
+        });
+    return true;
+}
+
+bool c_client_connection::connect(const std::shared_ptr<opening>& told)
+{
+    if (!told->to.tls) {
+        take_wire(make_plain_wire(strand_, address_), *told);
+        return open_handle(*told);
+    }
+    connector_ = make_tls_connector(strand_, address_, *told->to.tls);
     if (!connector_) {
-        close();
         return false;
     }
-    // What the handle gets, once there is a wire.
-    struct secrets {
-        session_identity session;
-        std::vector<credential> credentials;
-        ~secrets()
-        {
-            wipe(session);
-            wipe(credentials);
-        }
-    };
     const auto self = shared_from_this();
     connector_->start([self] { self->observer_.securing(); },
-                      [self, chroot, session_timeout, sasl = to.sasl,
-                       told = std::make_shared<secrets>(secrets{session, credentials}),
-                       &watches](tls_connector::outcome result) {
+                      [self, told](tls_connector::outcome result) {
                           const auto connector = std::exchange(self->connector_, nullptr);
-                          self->take_wire(std::move(result.way), sasl);
-                          self->connector_fault_ = {std::move(result.fault), result.of_tls};
-                          if (self->wire_ &&
-                              !self->open_handle(chroot, session_timeout, told->session,
-                                                 told->credentials, watches)) {
-                              self->connector_fault_.text = "the C client has no memory";
+                          self->take_wire(std::move(result.way), *told);
+                          self->early_fault_ = {std::move(result.fault), result.of_tls};
+                          if (self->wire_ && !self->open_handle(*told)) {
+                              self->early_fault_.text = "the C client has no memory";
                               self->wire_.reset();
                           }
                           if (!self->wire_) {
@@ -170,25 +203,21 @@ bool c_client_connection::open(const server& to, const std::string& chroot,
     return true;
 }
 
-void c_client_connection::take_wire(std::unique_ptr<wire> way,
-                                    const std::shared_ptr<sasl_mechanism>& sasl)
+void c_client_connection::take_wire(std::unique_ptr<wire> way, opening& told)
 {
-    wire_ = !way || !sasl ? std::move(way)
-                          : with_sasl(std::move(way), strand_, sasl, [weak = weak_from_this()] {
-                                if (const auto self = weak.lock()) {
-                                    self->step();
-                                }
-                            });
+    wire_ = !way || !told.to.sasl ? std::move(way)
+                                  : with_sasl(std::move(way), strand_, told.to.sasl,
+                                              std::move(told.first), [weak = weak_from_this()] {
+                                                  if (const auto self = weak.lock()) {
+                                                      self->step();
+                                                  }
+                                              });
 }
 
-bool c_client_connection::open_handle(const std::string& chroot,
-                                      std::chrono::milliseconds session_timeout,
-                                      const session_identity& session,
-                                      const std::vector<credential>& credentials,
-                                      watch_receiver& watches)
+bool c_client_connection::open_handle(const opening& told)
 {
-    handle_ =
-        std::make_unique<handle>(*wire_, chroot, session_timeout, session, credentials, watches);
+    handle_ = std::make_unique<handle>(*wire_, told.chroot, told.session_timeout, told.session,
+                                       told.credentials, told.watches);
     if (!handle_->valid()) {
         handle_.reset();
         return false;
@@ -200,7 +229,7 @@ bool c_client_connection::open_handle(const std::string& chroot,
 
 connection::fault_report c_client_connection::fault() const
 {
-    auto report = connector_fault_;
+    auto report = early_fault_;
     if (handle_) {
         auto of_wire = wire_->fault();
         report = {.of_tls = of_wire.of == wire_fault::kind::tls,
@@ -519,6 +548,9 @@ void c_client_connection::close(bool last_words) noexcept
     const auto owner = std::move(owner_);
     const auto self = weak_from_this().lock();
     ended_ = nullptr;
+    if (const auto word = std::exchange(first_word_, nullptr)) {
+        word->forget();
+    }
     if (const auto connector = std::exchange(connector_, nullptr)) {
         connector->cancel();
     }

@@ -56,7 +56,7 @@ public:
     connection& operator=(const connection&) = delete;
     virtual ~connection() = default;
 
-    // Starts to connect. False when the address is refused, or there is no memory.
+    // Starts to connect. False when the address is refused, or there is no memory; broken() may say so later.
     [[nodiscard]] virtual bool open(const server& to, const std::string& chroot,
                                     std::chrono::milliseconds session_timeout,
                                     const session_identity& session,

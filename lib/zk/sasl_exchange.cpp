@@ -64,6 +64,7 @@ void sasl_exchange::read_answer()
     const auto timeout = in.integer();
     const auto session = in.longer();
     stage_ = timeout > 0 && session != 0 ? stage::thinking : stage::over;
+    spoke(std::exchange(first_, {}));
 }
 
 void sasl_exchange::read_reply()
@@ -99,14 +100,14 @@ void sasl_exchange::read_reply()
 void sasl_exchange::spoke(sasl_word word)
 {
     if (stage_ != stage::thinking) {
-        return; // it has failed meanwhile
+        return; // it is over, or has failed meanwhile
     }
     complete_ = word.complete;
     if (!word.fault.empty()) {
         fail(std::move(word.fault));
     } else if (word.token.size() > static_cast<std::size_t>(largest_token)) {
         fail("a token of " + std::to_string(word.token.size()) + " bytes is too large");
-    } else if (complete_ && word.token.empty() && challenge_) {
+    } else if (complete_ && word.token.empty() && rounds_ != 0) {
         stage_ = stage::over; // it was the server that had the last word
     } else {
         say(word.token);

@@ -1,14 +1,14 @@
 // What a client and a server say by SASL, between the answer to the handshake and the first request. Pure: bytes and words
-// in, bytes out.
+// in, bytes out. The mechanism has its first word ready before: who cannot say who it is asks for no session.
 //
 // The C client sees nothing of it: it gets the answer to the handshake when the exchange is over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace colock::zk {
 
@@ -33,6 +33,8 @@ public:
         failed
     };
 
+    explicit sasl_exchange(sasl_word first) : first_{std::move(first)} {}
+
     [[nodiscard]] stage now() const noexcept { return stage_; }
 
     // ---- from the server
@@ -41,13 +43,9 @@ public:
     [[nodiscard]] std::size_t wanted() const noexcept;
     void take(std::string_view bytes);
 
-    // ---- the mechanism, while it is thinking()
+    // ---- the mechanism, while it is thinking
 
-    // The challenge; none: it begins.
-    [[nodiscard]] const std::optional<std::string>& challenge() const noexcept
-    {
-        return challenge_;
-    }
+    [[nodiscard]] const std::string& challenge() const noexcept { return challenge_; }
     void spoke(sasl_word word);
 
     // ---- to the server
@@ -73,10 +71,11 @@ private:
     void read_reply();
     void say(std::string_view token);
 
+    sasl_word first_;
     stage stage_ = stage::answer;
     std::string answer_;
     std::string reply_;
-    std::optional<std::string> challenge_;
+    std::string challenge_;
     bool complete_ = false; // the mechanism is
     int rounds_ = 0;        // the number of the last request, too
     std::string out_;

@@ -15,9 +15,10 @@ namespace {
 class sasl_wire final : public wire {
 public:
     sasl_wire(std::unique_ptr<wire> way, const strand_type& strand,
-              std::shared_ptr<sasl_mechanism> mechanism, std::function<void()> moved)
-        : way_{std::move(way)}, strand_{strand}, mechanism_{std::move(mechanism)}, moved_{std::move(
-                                                                                       moved)}
+              std::shared_ptr<sasl_mechanism> mechanism, sasl_word first,
+              std::function<void()> moved)
+        : way_{std::move(way)}, strand_{strand},
+          mechanism_{std::move(mechanism)}, moved_{std::move(moved)}, exchange_{std::move(first)}
     {
     }
     ~sasl_wire() override { forget(); }
@@ -153,9 +154,7 @@ private:
         thought_ = spoken_word::start(
             strand_,
             [mechanism = mechanism_, challenge = exchange_.challenge()](const error_code& failed) {
-                return failed      ? sasl_word{.fault = failed.message()}
-                       : challenge ? mechanism->answer(*challenge)
-                                   : mechanism->begin();
+                return failed ? sasl_word{.fault = failed.message()} : mechanism->answer(challenge);
             },
             [this](sasl_word word) {
                 thought_.reset();
@@ -183,11 +182,11 @@ private:
 } // namespace
 
 std::unique_ptr<wire> with_sasl(std::unique_ptr<wire> way, const strand_type& strand,
-                                std::shared_ptr<sasl_mechanism> mechanism,
+                                std::shared_ptr<sasl_mechanism> mechanism, sasl_word first,
                                 std::function<void()> moved)
 {
     return std::make_unique<sasl_wire>(std::move(way), strand, std::move(mechanism),
-                                       std::move(moved));
+                                       std::move(first), std::move(moved));
 }
 
 } // namespace colock::zk

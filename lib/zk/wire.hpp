@@ -12,6 +12,7 @@
 namespace colock::zk {
 
 class sasl_mechanism;
+struct sasl_word;
 
 // Why a connection has failed.
 struct wire_fault {
@@ -88,10 +89,10 @@ public:
 [[nodiscard]] std::unique_ptr<wire> make_plain_wire(const strand_type& strand, std::string address);
 
 // The same way, with SASL on it: before the C client gets the answer to its handshake, the server learns who the client is.
-// `moved` is called on the strand when there is something to carry or to receive that the socket does not show; not after
-// close().
+// `first`: the mechanism's first word. `moved` is called on the strand when there is something to carry or to receive that the
+// socket does not show; not after close().
 [[nodiscard]] std::unique_ptr<wire> with_sasl(std::unique_ptr<wire> way, const strand_type& strand,
                                               std::shared_ptr<sasl_mechanism> mechanism,
-                                              std::function<void()> moved);
+                                              sasl_word first, std::function<void()> moved);
 
 } // namespace colock::zk

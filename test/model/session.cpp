@@ -41,7 +41,7 @@ std::ostream& operator<<(std::ostream& text, const reconnect& r)
         text << end->from.where << end->from.writable << end->from.distrusted << end->sent;
     }
     return text << ' ' << r.session_ << ' ' << r.timeout_.count() << r.was_connected_ << r.wanted_
-                << r.accepted_ << static_cast<int>(r.place_) << ' ' << r.unanswered_
+                << r.accepted_ << static_cast<int>(r.place_) << ' ' << r.timed_out_.attempts
                 << r.last_failure_.error << ' ' << r.old_;
 }
 

@@ -145,6 +145,27 @@ BOOST_FIXTURE_TEST_CASE(without_a_ticket_it_says_so, scene)
     zk.emplace(io, impatient);
     BOOST_TEST(connect() == errc::no_server);
     BOOST_TEST(why.message().find("SASL GSSAPI: ") != std::string::npos, why.message());
+    BOOST_TEST(server->sessions().empty()); // which nobody would end
+    close();
+}
+
+// It would live for as long as the client tries, and nobody else would get its lock.
+BOOST_FIXTURE_TEST_CASE(without_a_ticket_the_session_ends, scene)
+{
+    auto short_lived = options();
+    short_lived.session_timeout = 3s;
+    zk.emplace(io, short_lived);
+    BOOST_REQUIRE(!connect());
+    mutex m{*zk, "/lock"};
+    const outcome<unique_lock> locked;
+    m.async_lock(locked.handler());
+    const auto held = value_of(io, locked);
+    keys.take_tickets();
+    proxy->cut();
+    BOOST_TEST(becomes_true(io, [&] { return server->sessions().empty(); }));
+    BOOST_TEST(!held);
+    keys.give_a_ticket("bob");
+    BOOST_TEST(becomes(connection_state::connected));
     close();
 }
 

@@ -1,4 +1,4 @@
-// Where a session is offered, and where it is not: a server that stalls may carry out an old write later.
+// Where a session is offered, where it is not, and for how long: a server that stalls may carry out an old write later.
 #include "reconnect_play.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -6,6 +6,17 @@
 #include <string>
 
 namespace colock::test::reconnect_play {
+
+namespace {
+
+// What the machine says to begin it.
+std::string next_attempt(play& p)
+{
+    const auto said = p.timer();
+    return said == "look up" ? p.resolved() : said;
+}
+
+} // namespace
 
 BOOST_AUTO_TEST_SUITE(session_offers)
 
@@ -169,6 +180,41 @@ BOOST_AUTO_TEST_CASE(a_new_session_is_offered_everywhere)
     p.broken(loss::expired, true);
     p.addresses = {{"b", true}, {"a", true}};
     BOOST_TEST(p.tries() == "ab");
+}
+
+// Each attempt that it begins to answer, and that is given up, makes a session or lengthens the old one.
+BOOST_AUTO_TEST_CASE(slow_servers_get_more_time_once_a_session_has_had_its_own)
+{
+    auto short_sessions = usual();
+    short_sessions.session_timeout = 4s;
+    play p{short_sessions};
+    p.connect();
+    p.resolved();
+    for (const auto* const limit : {"1000", "1000", "1000", "1000", "2000", "2000", "4000"}) {
+        const auto attempt = next_attempt(p);
+        BOOST_TEST(attempt.ends_with(std::string{" for 4 s, limit "} + limit + " ms"), attempt);
+        p.offered();
+        p.timer(); // gives it up
+    }
+}
+
+// A server that only hangs does not keep the client from one that comes back within the session's time.
+BOOST_AUTO_TEST_CASE(a_server_that_hangs_takes_its_share_and_no_more)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    for (const auto* const limit :
+         {"1000", "2000", "4000", "7500", "7500", "7500", "7500", "15000"}) {
+        auto attempt = next_attempt(p);
+        if (attempt.starts_with("open b")) {
+            p.broken(); // refuses
+            attempt = next_attempt(p);
+        }
+        BOOST_TEST(attempt == std::string{"open a for 30 s, limit "} + limit + " ms");
+        p.offered();
+        p.timer();
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
