@@ -64,7 +64,7 @@ struct shards_options {
     /// Owned shards do not move to balance the load before the group has not changed for this time. A shard without an owner
     /// is assigned at once.
     std::chrono::milliseconds settle = std::chrono::seconds{5};
-    /// This many owned shards move at the same time, at most.
+    /// This many owned shards move at the same time, at most; one that takes longer than `prepare_limit` counts no more.
     std::size_t moves_at_a_time = 16;
     /// Runs before this process owns a shard, while the old owner still works; after it took the shard's lock where there
     /// is no owner. What it throws is treated as the end of a body.

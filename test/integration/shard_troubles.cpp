@@ -4,6 +4,11 @@
 
 #include "shard_scene.hpp"
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -253,6 +258,59 @@ BOOST_AUTO_TEST_CASE(a_run_that_has_ended_watches_nothing)
     BOOST_TEST(ended(bob));
     BOOST_TEST(until([&] { return server.watch_count() == 0; }));
     check_no_members();
+}
+
+// Its slowest body delays the next owner of one shard, and with a session that has ended of none.
+BOOST_DATA_TEST_CASE_F(scene, a_run_that_ends_slowly_hands_on_its_other_shards,
+                       boost::unit_test::data::make({false, true}), expires)
+{
+    std::optional<std::uint32_t> slow;
+    asio::steady_timer its_end{io, asio::steady_timer::time_point::max()};
+    auto& a = connect();
+    auto& ann = members.emplace_back(a, directory, usual("ann"));
+    ann.pieces.async_run(
+        [&](const owned_shard& mine) -> asio::awaitable<void> {
+            const auto shard = mine.index();
+            all.begin(shard, "ann", mine.token());
+            error_code ec;
+            asio::steady_timer forever{io, asio::steady_timer::time_point::max()};
+            co_await forever.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+            all.end(shard);
+            if (slow == shard) {
+                co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+                co_await its_end.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+            }
+        },
+        asio::bind_cancellation_slot(ann.stop.slot(), [&](std::exception_ptr) { ++ann.ends; }));
+    BOOST_TEST(has(ann, 12));
+    auto& b = connect();
+    auto& bob = run(b, usual("bob"));
+    const auto weight_of = [&](const std::string& name) -> std::optional<std::uint32_t> {
+        outcome<std::vector<member_view>> found;
+        group{b, directory + "/members"}.async_members(found.handler());
+        const auto there = value_of(io, found);
+        const auto at = std::ranges::find(there, name, &member_view::name);
+        return at == there.end() ? std::nullopt : std::optional{at->weight};
+    };
+    BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
+    slow = std::ranges::find(all.owners, "ann", &decltype(all.owners)::value_type::second)->first;
+    if (expires) {
+        BOOST_REQUIRE(!kill_session(server.connect_string(), a.session_id(), password_of(a)));
+        BOOST_TEST(until([&] { return weight_of("ann") == 0u; })); // it is a member again
+        BOOST_TEST(has(bob, 12));
+    } else {
+        ann.stop.emit(asio::cancellation_type::terminal);
+        BOOST_TEST(has(bob, 11));
+    }
+    BOOST_TEST(ann.ends == 0u);
+    slow.reset();
+    its_end.cancel();
+    if (expires) {
+        BOOST_TEST(has(ann, 6));
+        ann.stop.emit(asio::cancellation_type::terminal);
+    }
+    BOOST_TEST(ended(ann));
+    BOOST_TEST(has(bob, 12));
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_takes_nothing_loses_its_part_to_others)

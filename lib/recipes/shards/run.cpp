@@ -10,6 +10,8 @@
 
 namespace colock::detail {
 
+using namespace std::chrono_literals;
+
 namespace {
 
 // The next read tells whether the write has to be repeated.
@@ -126,7 +128,7 @@ void shards_run::go_on(entry::command c)
     case command::enter: join(); break;
     case command::leave:
         if (work_) { // else join() sees it
-            work_->stop();
+            stop_work();
         }
         break;
     case command::refuse: refuse(); break;
@@ -440,7 +442,8 @@ void shards_run::tell_weight()
 {
     refused_ = work_->refused();
     here_.async_update(protocol::ranges_of(refused_),
-                       stage_ == stage::leaving ? 0 : config_->options.weight,
+                       stage_ == stage::member && !work_->is_stopped() ? config_->options.weight
+                                                                       : 0,
                        on_strand<>([](const error_code&) {}));
 }
 
@@ -513,10 +516,23 @@ void shards_run::end(std::exception_ptr why)
     stage_ = stage::over;
     why_ = std::move(why);
     if (work_) {
-        work_->stop();
+        stop_work();
     } else {
         step_.emit(asio::cancellation_type::terminal);
     }
+}
+
+// Who has no weight gets no shards, and those that its slowest body does not need find others. Most bodies end before it is
+// told.
+void shards_run::stop_work()
+{
+    // Bodies that have ended are gone when the user hears of it.
+    core_->after(100ms, [weak = weak_from_this(), work = std::weak_ptr{work_}] {
+        if (const auto self = weak.lock(); self && self->work_ && work.lock() == self->work_) {
+            self->tell_weight();
+        }
+    });
+    work_->stop();
 }
 
 // Nothing is held any more, and nothing is under way.

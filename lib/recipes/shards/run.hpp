@@ -91,6 +91,7 @@ private:
     void cancel();
     void fail(const error_code& ec, const std::string& what);
     void end(std::exception_ptr why);
+    void stop_work();
     void depart();
     void over();
 

@@ -248,7 +248,7 @@ rare=shards plant "does not list members that say something" lib/recipes/group/g
 rare=shards plant "does not cancel the body of a shard that is lost" include/colock/detail/supervised_lock.hpp \
     's/^( +)self->stop\(asio::cancellation_type::all\);/\1(void)self;/' test/world/workload/{bodies,sharing}.cpp
 rare=shards plant "completes a run of shards before its bodies have ended" lib/recipes/shards/run.cpp \
-    "$(in_function end 's/work_->stop\(\);/work_->stop(); depart();/')"
+    "$(in_function stop_work 's/work_->stop\(\);/work_->stop(); depart();/')"
 rare=shards plant "takes a shard again whose body has not ended" lib/recipes/shards/member.cpp \
     "$(in_function end 's/shards_\[at\].is = state::ending;/shards_[at].is = state::absent;/')"
 rare=shards plant "does not look whether somebody waits for its shard" lib/recipes/shards/work.cpp \
