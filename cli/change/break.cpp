@@ -142,7 +142,7 @@ asio::awaitable<bool> confirmed()
     co_return !ec && (line == "y\n" || line == "yes\n" || line == "Y\n");
 }
 
-// Nobody can hide that a node exists, since when, and whose it is.
+// Servers before 3.8.4 and 3.9.2 let nobody hide that a node exists, since when, and whose it is.
 asio::awaitable<void> complete(client& zk, queue_entry& e)
 {
     if (!e.unreadable) {
@@ -190,7 +190,14 @@ asio::awaitable<outcome> mark(client& zk, const queue_entry& e, std::int32_t& ve
 // Deletes the node that was shown, and no other one that has come in its place.
 asio::awaitable<outcome> remove(client& zk, const queue_entry& e, seen_kind what)
 {
+    diagnostics why;
     const auto [exists_ec, found] = co_await zk.async_exists(e.path, no_throw);
+    if (exists_ec == zookeeper_errc::no_auth && what != &kinds::single_node_mutex) {
+        // To delete it takes no right to read it, and no successor has its name.
+        const auto [ec] =
+            co_await zk.async_remove(e.path, any_version, bind_diagnostics(why, no_throw));
+        co_return outcome_of(ec, why);
+    }
     if (exists_ec) {
         throw failure_of(exists_ec);
     }
@@ -207,7 +214,6 @@ asio::awaitable<outcome> remove(client& zk, const queue_entry& e, seen_kind what
             co_return marked;
         }
     }
-    diagnostics why;
     const auto [ec] = co_await zk.async_remove(e.path, version, bind_diagnostics(why, no_throw));
     co_return outcome_of(ec, why);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace colock::cli {
@@ -113,6 +114,7 @@ bool is_contender_name(std::string_view name)
 std::vector<queue_kind> kinds_among(const std::vector<std::string>& names)
 {
     std::vector<queue_kind> all;
+    std::map<std::pair<seen_kind, std::string>, std::size_t> places; // strangers may use many names
     bool leases = false;
     for (const auto& name : names) {
         leases = leases || name == kinds::semaphore.child;
@@ -120,14 +122,14 @@ std::vector<queue_kind> kinds_among(const std::vector<std::string>& names)
         if (!one) {
             continue;
         }
-        const auto same = std::ranges::find_if(all, [&](const queue_kind& k) {
-            return k.what == one->what && k.names.marker == one->names.marker;
-        });
-        if (same == all.end()) {
+        const auto [at, is_new] =
+            places.try_emplace(std::pair{one->what, one->names.marker}, all.size());
+        if (is_new) {
             all.push_back(std::move(*one));
         } else {
-            ++same->count;
-            same->example = std::min(same->example, one->example);
+            auto& same = all[at->second];
+            ++same.count;
+            same.example = std::min(same.example, one->example);
         }
     }
     const auto row = [](const queue_kind& k) { return std::ranges::find(kinds::seen, k.what); };

@@ -2,6 +2,7 @@
 #include <support/pseudo_terminal.hpp>
 
 #include "look_scene.hpp"
+#include "served_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -252,6 +253,21 @@ BOOST_AUTO_TEST_CASE(break_refuses_what_is_no_lock)
         BOOST_TEST(is_one_line(r.err), r.err);
     }
     BOOST_TEST(admin.exists(root + "/data/important").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(break_deletes_what_it_may_not_read)
+{
+    const served_scene served;
+    admin_session owner{served.address, patient()};
+    owner.add_auth("digest", "a:b");
+    owner.create("/lock");
+    const auto node = owner.create("/lock/" + contender_name(), "x",
+                                   admin_session::mode::ephemeral_sequential, {{31, "auth", ""}});
+    const auto r = run_colock(served.address, {"break", "--yes", "/lock"},
+                              {"COLOCK_TICK=100ms", "COLOCK_AUTH="});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(r.out.starts_with("broke "), r.out);
+    BOOST_TEST(!owner.exists(node).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(break_tells_a_missing_permission)

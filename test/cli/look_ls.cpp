@@ -2,21 +2,11 @@
 #include <support/tcp_proxy.hpp>
 
 #include "look_scene.hpp"
+#include "served_scene.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 namespace colock::test::look_ls_test {
-
-namespace {
-
-/// `colock serve`, which lets nobody ask whether a node exists without READ, as ZooKeeper does from 3.8.4 and 3.9.2 on.
-struct served_scene {
-    subprocess server{{COLOCK_PROGRAM, "serve", "--port", "0", "--quiet"},
-                      {.capture_output = true}};
-    std::string address = server.read_line(long_enough).value_or("");
-};
-
-} // namespace
 
 BOOST_FIXTURE_TEST_SUITE(look_ls, look_scene)
 

@@ -67,6 +67,19 @@ BOOST_AUTO_TEST_CASE(kinds_by_the_names_of_nodes)
     BOOST_TEST(kinds_among({"locks"}).empty());
 }
 
+// Strangers may make them.
+BOOST_AUTO_TEST_CASE(a_hundred_thousand_named_locks_are_told_apart_soon)
+{
+    std::vector<std::string> names;
+    for (int i = 0; i != 100'000; ++i) {
+        names.push_back("00000001-0000-4000-8000-000000000000-" + std::to_string(i) +
+                        "_lock_0000000001");
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    BOOST_TEST(kinds_among(names).size() == names.size());
+    BOOST_TEST((std::chrono::steady_clock::now() - begun < std::chrono::seconds{10}));
+}
+
 BOOST_AUTO_TEST_CASE(connections_that_a_server_tells)
 {
     const auto all = connections_in_cons(

@@ -6,14 +6,18 @@
 #include "serve/running_door.hpp"
 #include "served.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -85,6 +89,40 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_over_does_not_wait_for_its_client)
     } catch (const std::runtime_error&) {
     }
     BOOST_TEST(heard < 60'000'000U);
+}
+
+// As where a signal ends `colock serve`: the context first collects what is due, and then the door goes.
+BOOST_AUTO_TEST_CASE(a_timer_that_is_due_does_not_outlive_the_door)
+{
+    boost::asio::io_context context{1};
+    auto settings = fresh_settings();
+    std::optional<door> way_in;
+    way_in.emplace(context,
+                   boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0},
+                   settings);
+    const auto due = std::chrono::steady_clock::now() + way_in->server().next().value();
+    BOOST_REQUIRE(colock::test::wait_until([&] { return std::chrono::steady_clock::now() > due; },
+                                           long_enough));
+    boost::asio::post(context, [&] { way_in.reset(); });
+    BOOST_TEST(context.poll() != 0U);
+}
+
+// Who waits at the door is let in as soon as the one before is.
+BOOST_AUTO_TEST_CASE(a_client_that_has_come_in_does_not_outlive_the_door)
+{
+    boost::asio::io_context context{1};
+    std::optional<door> way_in;
+    way_in.emplace(context,
+                   boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0},
+                   fresh_settings());
+    const auto where = colock::test::parse_hosts(text_of(way_in->address())).front();
+    const blocking_socket first{where, after(long_enough)};
+    const blocking_socket second{where, after(long_enough)};
+    while (way_in->server().ports().empty()) {
+        context.run_one();
+    }
+    way_in.reset();
+    BOOST_TEST(context.poll() != 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_client_of_ipv4_has_its_own_address_at_a_socket_for_both)

@@ -230,22 +230,19 @@ tcp::endpoint door::address() const
 
 void door::accept()
 {
-    acceptor_.async_accept([this](error_code ec, tcp::socket socket) {
-        if (ec == asio::error::operation_aborted) {
-            return;
-        }
-        if (ec) { // such as too many descriptors
-            recover_.expires_after(100ms);
-            recover_.async_wait([this](error_code ended) {
-                if (!ended) {
-                    accept();
-                }
-            });
-            return;
-        }
-        accepted(std::move(socket));
-        accept();
-    });
+    acceptor_.async_accept(
+        [this, here = std::weak_ptr<bool>{here_}](error_code ec, tcp::socket socket) {
+            if (here.expired() || ec == asio::error::operation_aborted) {
+                return;
+            }
+            if (ec) { // such as too many descriptors
+                recover_.expires_after(100ms);
+                call_when_due(recover_, [this] { accept(); });
+                return;
+            }
+            accepted(std::move(socket));
+            accept();
+        });
 }
 
 void door::accepted(tcp::socket&& socket)
@@ -296,10 +293,18 @@ void door::wait()
     }
     due_at_ = when;
     due_.expires_at(when);
-    due_.async_wait([this](error_code ec) {
-        if (!ec) {
-            due_at_ = clock::time_point::max();
-            settle();
+    call_when_due(due_, [this] {
+        due_at_ = clock::time_point::max();
+        settle();
+    });
+}
+
+// What is due before the timer goes is called all the same.
+void door::call_when_due(asio::steady_timer& timer, std::function<void()> what)
+{
+    timer.async_wait([here = std::weak_ptr<bool>{here_}, what = std::move(what)](error_code ec) {
+        if (!ec && !here.expired()) {
+            what();
         }
     });
 }

@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -43,6 +44,7 @@ private:
     void accepted(boost::asio::ip::tcp::socket&& socket);
     void catch_up();
     void wait();
+    void call_when_due(boost::asio::steady_timer& timer, std::function<void()> what);
 
     using clock = std::chrono::steady_clock;
 
@@ -56,6 +58,7 @@ private:
     std::set<std::shared_ptr<visitor>> visitors_;
     std::vector<std::shared_ptr<visitor>> stirred_; // have to go on
     bool refuses_ = false;
+    std::shared_ptr<bool> here_ = std::make_shared<bool>(true); // expires with the door
 };
 
 // Such as 127.0.0.1:2181, or [::1]:2181.
