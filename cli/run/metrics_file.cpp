@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -158,7 +159,9 @@ void put_in_place(const std::string& name, const std::string& text, const struct
         if (::fchown(to, as.st_uid, as.st_gid) != 0) {
             static_cast<void>(::fchown(to, static_cast<::uid_t>(-1), as.st_gid));
         }
-        if (::fchmod(to, as.st_mode & 0777) != 0) {
+        // With an access control list the bits of the group are the list's mask.
+        const bool has_list = ::getxattr(name.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+        if (::fchmod(to, as.st_mode & (has_list ? 0707 : 0777)) != 0) {
             refuse_file("cannot write " + next);
         }
         for (std::string_view left = text; !left.empty();) {

@@ -1,5 +1,5 @@
-// A fence for an object store that writes on a condition: what was read is still there (If-Match). The token is in the
-// object's metadata, here the field Fencing-Token.
+// A fence for an object store that writes on a condition: what was read is still there (If-Match). The token is the first line
+// of the object: the ETag of some stores, such as S3, covers the content alone.
 //
 //     fenced_http HOST:PORT [HOST:PORT]     the object is /note
 //
@@ -10,8 +10,10 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -34,10 +36,10 @@ response exchange(const std::string& host, request asked)
     return answer;
 }
 
-void check(bool good, const response& answer)
+void check(bool good, std::string_view why)
 {
     if (!good) {
-        throw std::runtime_error{std::string{http::obsolete_reason(answer.result())}};
+        throw std::runtime_error{std::string{why}};
     }
 }
 
@@ -47,21 +49,27 @@ asio::awaitable<void> write(const std::string& host, const colock::unique_lock& 
     for (;;) {
         const auto old = exchange(host, {http::verb::get, "/note", 11});
         const bool is_new = old.result() == http::status::not_found;
-        check(is_new || old.result() == http::status::ok, old);
-        request put{http::verb::put, "/note", 11, text};
+        check(is_new || old.result() == http::status::ok, http::obsolete_reason(old.result()));
+        const std::string tag{is_new ? "*" : old[http::field::etag]};
+        check(is_new || tag.starts_with('"'), "the store gives no strong ETag");
+        const auto seen = is_new ? "" : old.body().substr(0, old.body().find('\n'));
+        request put{http::verb::put, "/note", 11};
+        put.set(is_new ? http::field::if_none_match : http::field::if_match, tag);
         colock::fenced(held, [&](const std::string& token) {
-            put.set("Fencing-Token", token);
-            return colock::fence::accepts(std::string{old["Fencing-Token"]}, held.token());
+            put.body() = token + '\n' + text;
+            return colock::fence::accepts(seen, held.token());
         });
-        note::ask("instead of '" + old.body() + "'?");
-        put.set(is_new ? http::field::if_none_match : http::field::if_match,
-                is_new ? "*" : std::string{old[http::field::etag]});
+        note::ask("instead of '" +
+                  (is_new ? "" : old.body().substr(std::min(seen.size() + 1, old.body().size()))) +
+                  "'?");
         const auto answer = exchange(host, put);
         if (http::to_status_class(answer.result()) == http::status_class::successful) {
             co_return;
         }
-        // Somebody has written: look again.
-        check(answer.result() == http::status::precondition_failed, answer);
+        // Somebody has written, or is writing: look again.
+        check(answer.result() == http::status::precondition_failed ||
+                  answer.result() == http::status::conflict,
+              http::obsolete_reason(answer.result()));
     }
 }
 

@@ -7,6 +7,8 @@
 #include <boost/beast/http.hpp>
 
 #include <atomic>
+#include <functional>
+#include <string>
 #include <thread>
 
 using namespace colock::test;
@@ -16,7 +18,7 @@ using tcp = asio::ip::tcp;
 
 namespace {
 
-// One object, whose ETag is a number of its version. The field Fencing-Token is kept with it.
+// One object, whose ETag is made of its content, as that of S3.
 class object_store {
 public:
     ~object_store()
@@ -57,9 +59,9 @@ private:
 
     http::response<http::string_body> answer_to(const http::request<http::string_body>& asked)
     {
-        const auto tag = '"' + std::to_string(version_) + '"';
+        const auto tag = '"' + std::to_string(std::hash<std::string>{}(content_)) + '"';
         http::response<http::string_body> answer{http::status::ok, 11};
-        const bool is_there = version_ != 0;
+        const bool is_there = !content_.empty();
         if (fails_ && asked.method() == http::verb::get) {
             answer.result(http::status::service_unavailable);
         } else if (asked.method() == http::verb::put) {
@@ -68,15 +70,12 @@ private:
             if (condition != (is_there ? tag : "*")) {
                 answer.result(http::status::precondition_failed);
             } else {
-                ++version_;
                 content_ = asked.body();
-                token_ = std::string{asked["Fencing-Token"]};
             }
         } else if (!is_there) {
             answer.result(http::status::not_found);
         } else {
             answer.set(http::field::etag, tag);
-            answer.set("Fencing-Token", token_);
             answer.body() = content_;
         }
         answer.keep_alive(false);
@@ -88,9 +87,7 @@ private:
     tcp::acceptor acceptor_{io_, {asio::ip::make_address("127.0.0.1"), 0}};
     std::atomic<bool> ends_ = false;
     std::atomic<bool> fails_ = false;
-    int version_ = 0;
     std::string content_;
-    std::string token_;
     std::thread thread_{[this] { serve(); }};
 };
 
@@ -111,6 +108,25 @@ BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
 BOOST_AUTO_TEST_CASE(a_write_after_reading_is_refused)
 {
     scene.write_after_reading_is_refused();
+}
+
+// A later holder has written something else, and the same again.
+BOOST_AUTO_TEST_CASE(a_late_write_is_refused_though_the_text_is_that_of_before)
+{
+    scene.start().writes("no news");
+    auto stale = scene.start();
+    stale.wait_for_question();
+    stale.answer("old news");
+    stale.wait_for_second_question();
+    BOOST_REQUIRE(stale.stop());
+    scene.take_lock_away();
+    scene.start().writes("good news");
+    scene.start().writes("no news");
+
+    stale.answer("");
+    stale.resume();
+    stale.expect_refused();
+    BOOST_TEST(scene.reads() == "no news");
 }
 
 // Without what it says, there is neither a token to compare nor a condition to write on.

@@ -13,14 +13,18 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -183,6 +187,65 @@ BOOST_AUTO_TEST_CASE(a_replaced_file_keeps_its_mode)
         BOOST_TEST(content_of(path) == "secret");
     }
     BOOST_TEST(content_of(other) == "of somebody");
+}
+
+// In the mode of a file with a list the bits of the group are the mask, which is for those whom the list names.
+BOOST_AUTO_TEST_CASE(an_access_control_list_gives_no_rights_to_the_group)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    const auto token = to_string(fencing_token{7, 1});
+    BOOST_TEST(file::replace(path, token, "for one"));
+    BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    const auto set_list = [](const std::string& of, const char* name) {
+        struct entry {
+            std::uint16_t tag, may;
+            std::uint32_t who;
+        };
+        constexpr std::uint32_t nobody = 0xffffffff;
+        const struct {
+            std::uint32_t version = 2;
+            entry entries[5] = {
+                {1, 6, nobody}, {2, 6, 1234}, {4, 0, nobody}, {0x10, 6, nobody}, {0x20, 0, nobody}};
+        } list;
+        const bool is_set = ::setxattr(of.c_str(), name, &list, sizeof list, 0) == 0;
+        BOOST_WARN_MESSAGE(is_set, "this file system has no access control lists");
+        return is_set;
+    };
+    if (!set_list(path, "system.posix_acl_access") ||
+        !set_list(directory.path(), "system.posix_acl_default")) {
+        return;
+    }
+    struct stat now {};
+    BOOST_TEST(file::replace(path, token, "secret"));
+    BOOST_REQUIRE(::lstat(path.c_str(), &now) == 0);
+    BOOST_TEST((now.st_mode & 0777U) == 0600U);
+    BOOST_REQUIRE(::chmod(path.c_str(), 0640) == 0);
+    BOOST_TEST(file::replace(path, token, "secret"));
+    BOOST_TEST(::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) == -1);
+    BOOST_REQUIRE(::lstat(path.c_str(), &now) == 0);
+    BOOST_TEST((now.st_mode & 0777U) == 0640U);
+}
+
+// It has the descriptor, and the lock would go with its last copy.
+BOOST_AUTO_TEST_CASE(a_forked_child_keeps_no_fence_locked)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    int lives[2];
+    BOOST_REQUIRE(::pipe(lives) == 0);
+    std::optional<colock::detail::fence_file::exclusion> alone{std::in_place, path};
+    const auto child = ::fork();
+    if (child == 0) {
+        ::close(lives[1]);
+        char none = 0;
+        ::_exit(static_cast<int>(::read(lives[0], &none, 1)));
+    }
+    alone.reset();
+    BOOST_TEST(file::replace(path, to_string(fencing_token{7, 1}), "mine"));
+    ::close(lives[0]);
+    ::close(lives[1]);
+    BOOST_TEST(::waitpid(child, nullptr, 0) == child);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_of_a_likely_name_is_left_alone)

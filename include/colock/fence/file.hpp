@@ -8,6 +8,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 
 #include <cerrno>
 #include <cstddef>
@@ -57,12 +60,19 @@ inline bool look(const std::string& path, struct stat& now)
     return is_there;
 }
 
-// Nobody may read the new file who could not read the old one.
-inline void take_rights(int of, const struct stat& old, const std::string& path)
+// Nobody may read the new file who could not read the old one: a list of the folder goes, and one of the file is not copied,
+// for the users in it need not be known here.
+inline void take_rights(int to, const std::string& from, const struct stat& old)
 {
-    const bool is_of_group = ::fchown(of, static_cast<::uid_t>(-1), old.st_gid) == 0;
-    [[maybe_unused]] const int only_root_may = ::fchown(of, old.st_uid, static_cast<::gid_t>(-1));
-    check(::fchmod(of, old.st_mode & (is_of_group ? 0777U : 0707U)) == 0, path);
+    bool is_for_group = ::fchown(to, static_cast<::uid_t>(-1), old.st_gid) == 0;
+    [[maybe_unused]] const int only_root_may = ::fchown(to, old.st_uid, static_cast<::gid_t>(-1));
+#ifdef __linux__
+    constexpr auto list = "system.posix_acl_access";
+    check(::fremovexattr(to, list) == 0 || errno == ENODATA || errno == ENOTSUP, from);
+    // In the mode of a file with a list the bits of the group are the list's mask.
+    is_for_group = is_for_group && ::lgetxattr(from.c_str(), list, nullptr, 0) <= 0;
+#endif
+    check(::fchmod(to, old.st_mode & (is_for_group ? 0777U : 0707U)) == 0, from);
 }
 
 // All of the file, which is replaced at once, by a file `next` that is made beside it. The caller excludes other writers.
@@ -75,7 +85,7 @@ inline void replace(const std::string& path, const std::string& next, const std:
         const descriptor out{next, O_WRONLY | O_CREAT | O_EXCL, is_there ? 0600U : 0666U};
         check(out.number() >= 0, next);
         if (is_there) {
-            take_rights(out.number(), old, next);
+            take_rights(out.number(), path, old);
         }
         for (std::size_t done = 0; done != content.size();) {
             const auto n = ::write(out.number(), content.data() + done, content.size() - done);
@@ -141,6 +151,10 @@ public:
         check(fence_.number() >= 0 && ::flock(fence_.number(), LOCK_EX | LOCK_NB) == 0,
               path + ".fence");
     }
+    exclusion(const exclusion&) = delete;
+    exclusion& operator=(const exclusion&) = delete;
+    // A child that was forked meanwhile has the descriptor, too.
+    ~exclusion() { ::flock(fence_.number(), LOCK_UN); }
 
 private:
     descriptor fence_;
@@ -165,7 +179,8 @@ namespace colock::fence::file {
 }
 
 /// Gives the file `path` this content, all at once and durably, if the token is accepted; returns whether it was. The file
-/// keeps its mode, and its owner and group as far as this process may give them; access control lists are lost.
+/// keeps its mode, and its owner and group as far as this process may give them; access control lists are lost, and with one
+/// the rights of the group.
 [[nodiscard]] inline bool replace(const std::string& path, const std::string& token,
                                   const std::string& content)
 {

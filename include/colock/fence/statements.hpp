@@ -48,7 +48,8 @@ inline constexpr const char* table =
     "token CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, "
     "presented BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB";
 
-/// Creates the row of a resource, when it is not there: once, before the transactions that present tokens. ?: its name.
+/// Creates the row of a resource, when it is not there: once, before the transactions that present tokens. ?: its name,
+/// at most 255 characters: a longer one is cut off, and all tokens are refused.
 inline constexpr const char* add =
     "INSERT IGNORE INTO fence (name, token) VALUES (?, '00000000000000000000000000000000')";
 
