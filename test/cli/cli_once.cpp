@@ -288,6 +288,25 @@ BOOST_AUTO_TEST_CASE(the_end_is_written_down_however_slow_the_servers_are)
     BOOST_TEST(has(j.record(), "ended=success"));
 }
 
+// No server hears of it before the lock is lost; the command has done its work all the same.
+BOOST_AUTO_TEST_CASE(an_end_that_no_server_hears_is_told)
+{
+    job j;
+    tcp_proxy between{j.servers};
+    colock_process p{
+        between.connect_string(),
+        j.with({"--once-per", long_period, "--session-timeout", "5s", "--grace", "100ms"},
+               j.holding())};
+    BOOST_REQUIRE(j.runs());
+    between.stall(true);
+    j.enough();
+    BOOST_TEST(p.status() == 0);
+    BOOST_TEST(has(p.err(), "not written down: the lock was lost"), p.err());
+    BOOST_TEST(has(j.record(), "ended=none"));
+    between.cut();
+    between.stall(false);
+}
+
 BOOST_AUTO_TEST_CASE(a_limit_gives_no_run_up_that_may_be_written_down)
 {
     job j;

@@ -141,6 +141,19 @@ BOOST_AUTO_TEST_CASE(a_retry_that_gets_no_lock_ends_as_lost)
     BOOST_TEST(next.status() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_retry_that_reaches_no_server_ends_as_lost)
+{
+    tcp_proxy proxy{servers};
+    colock_process p{proxy.connect_string(), with({"--retry", "1", "--timeout", "3s",
+                                                   "--session-timeout", "5s", "--grace", "100ms"},
+                                                  holding())};
+    BOOST_REQUIRE(runs());
+    proxy.refuse(true);
+    proxy.cut();
+    BOOST_TEST(p.status() == 120);
+    BOOST_TEST(has(p.err(), "got no other lock for its retry"), p.err());
+}
+
 // With sessions of 40 s, each in a small part of the time that the lock is safe.
 BOOST_AUTO_TEST_CASE(a_release_that_no_server_answers_takes_as_long_as_stated)
 {
