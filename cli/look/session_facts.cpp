@@ -18,7 +18,7 @@ using boost::system::system_error;
 using connections = std::map<std::int64_t, session_connection>;
 using nodes_of_sessions = std::map<std::int64_t, std::vector<std::string>>;
 
-constexpr std::string_view setting = "4lw.commands.whitelist=srvr,cons,dump";
+constexpr std::string_view setting = "4lw.commands.whitelist=srvr,conf,cons,dump";
 
 // One server's answers, by whichever way it gives them.
 class server_questions {

@@ -227,8 +227,8 @@ const std::string& description()
              " other locks that the contenders hold or wait for. Of shards it reads two nodes for "
              "each shard and one for each member, and looks at the locks of four that move. It "
              "asks the servers for their connections by the four-letter words cons and dump. Where "
-             "zoo.cfg does not let them (4lw.commands.whitelist=srvr,cons,dump), or the servers "
-             "speak TLS, it asks their AdminServers.\n";
+             "zoo.cfg does not let them (4lw.commands.whitelist=srvr,conf,cons,dump), or the "
+             "servers speak TLS, it asks their AdminServers.\n";
         return t;
     }();
     return text;

@@ -250,7 +250,8 @@ public:
     /// ```
     ///
     /// Waiting costs no request: the servers notify. It begins with those of `async_members`. The wait outlasts a
-    /// disconnection.
+    /// disconnection. Each change costs each client that waits some four requests a member: among hundreds, let one wait and
+    /// tell the others.
     ///
     /// Completion signature: `void(error_code, std::vector<member_view> members)`.
     /// Errors: those of `async_members`.

@@ -64,7 +64,8 @@ public:
     ///
     /// Completion signature: `void(error_code)`.
     /// Errors: those of the class.
-    /// Cancellation: the arrival is taken back. Terminal, partial: completes at once. Total: completes when no trace is left.
+    /// Cancellation: the arrival is taken back, unless the latch is open by then. Terminal, partial: completes at
+    /// once. Total: completes when no trace is left.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_arrive_and_wait(CompletionToken&& token = CompletionToken())
     {

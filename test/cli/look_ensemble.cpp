@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_tell_its_connections)
     const auto unknown = why(servers, "/there");
     BOOST_TEST(json_value(unknown.out, "cause") == "held", unknown.out << unknown.err);
     BOOST_TEST(json_value(unknown.out, "health") == "unknown");
-    BOOST_TEST(has(unknown.out, "4lw.commands.whitelist=srvr,cons,dump"), unknown.out);
+    BOOST_TEST(has(unknown.out, "4lw.commands.whitelist=srvr,conf,cons,dump"), unknown.out);
 
     // What this host knows is enough.
     holder_process here{"mutex", {"/here"}, 20s, "-", servers};
