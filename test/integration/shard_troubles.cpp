@@ -285,18 +285,18 @@ BOOST_DATA_TEST_CASE_F(scene, a_run_that_ends_slowly_hands_on_its_other_shards,
     BOOST_TEST(has(ann, 12));
     auto& b = connect();
     auto& bob = run(b, usual("bob"));
-    const auto weight_of = [&](const std::string& name) -> std::optional<std::uint32_t> {
+    const auto weight_of_ann = [&]() -> std::optional<std::uint32_t> {
         outcome<std::vector<member_view>> found;
         group{b, directory + "/members"}.async_members(found.handler());
         const auto there = value_of(io, found);
-        const auto at = std::ranges::find(there, name, &member_view::name);
+        const auto at = std::ranges::find(there, "ann", &member_view::name);
         return at == there.end() ? std::nullopt : std::optional{at->weight};
     };
     BOOST_TEST(until([&] { return all.of("ann") == 6 && all.of("bob") == 6; }));
     slow = std::ranges::find(all.owners, "ann", &decltype(all.owners)::value_type::second)->first;
     if (expires) {
         BOOST_REQUIRE(!kill_session(server.connect_string(), a.session_id(), password_of(a)));
-        BOOST_TEST(until([&] { return weight_of("ann") == 0u; })); // it is a member again
+        BOOST_TEST(until([&] { return weight_of_ann() == 0u; })); // it is a member again
         BOOST_TEST(has(bob, 12));
     } else {
         ann.stop.emit(asio::cancellation_type::terminal);

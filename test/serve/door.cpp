@@ -56,6 +56,15 @@ std::string request(std::int32_t type, const std::function<void(jute_writer&)>& 
     return framed(bytes);
 }
 
+// It goes before its context does.
+struct passing_door {
+    boost::asio::io_context context{1};
+    std::optional<door> way_in{
+        std::in_place, context,
+        boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0},
+        fresh_settings()};
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(served_door)
@@ -92,14 +101,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_over_does_not_wait_for_its_client)
 }
 
 // As where a signal ends `colock serve`: the context first collects what is due, and then the door goes.
-BOOST_AUTO_TEST_CASE(a_timer_that_is_due_does_not_outlive_the_door)
+BOOST_FIXTURE_TEST_CASE(a_timer_that_is_due_does_not_outlive_the_door, passing_door)
 {
-    boost::asio::io_context context{1};
-    auto settings = fresh_settings();
-    std::optional<door> way_in;
-    way_in.emplace(context,
-                   boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0},
-                   settings);
     const auto due = std::chrono::steady_clock::now() + way_in->server().next().value();
     BOOST_REQUIRE(colock::test::wait_until([&] { return std::chrono::steady_clock::now() > due; },
                                            long_enough));
@@ -108,13 +111,8 @@ BOOST_AUTO_TEST_CASE(a_timer_that_is_due_does_not_outlive_the_door)
 }
 
 // Who waits at the door is let in as soon as the one before is.
-BOOST_AUTO_TEST_CASE(a_client_that_has_come_in_does_not_outlive_the_door)
+BOOST_FIXTURE_TEST_CASE(a_client_that_has_come_in_does_not_outlive_the_door, passing_door)
 {
-    boost::asio::io_context context{1};
-    std::optional<door> way_in;
-    way_in.emplace(context,
-                   boost::asio::ip::tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0},
-                   fresh_settings());
     const auto where = colock::test::parse_hosts(text_of(way_in->address())).front();
     const blocking_socket first{where, after(long_enough)};
     const blocking_socket second{where, after(long_enough)};
