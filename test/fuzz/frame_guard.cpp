@@ -40,9 +40,9 @@ zk::call request_of(fuzz::input& in)
 
 void speak_sasl(std::string_view stream)
 {
-    zk::sasl_exchange exchange;
+    zk::sasl_exchange exchange{{.token = "word"}};
     constexpr std::size_t largest_frame = zk::sasl_exchange::largest_token + 64;
-    int words = 0;
+    int words = 1;
     while (const auto wanted = exchange.wanted()) {
         fuzz::require(wanted <= largest_frame);
         if (stream.empty()) {
@@ -53,10 +53,9 @@ void speak_sasl(std::string_view stream)
         exchange.take(piece);
         if (exchange.now() == zk::sasl_exchange::stage::thinking) {
             fuzz::require(++words <= zk::sasl_exchange::most_rounds);
-            const auto& challenge = exchange.challenge();
-            exchange.spoke({.token = "word", .complete = challenge && challenge->size() % 2 != 0});
-            exchange.sent(exchange.unsent().size());
+            exchange.spoke({.token = "word", .complete = exchange.challenge().size() % 2 != 0});
         }
+        exchange.sent(exchange.unsent().size());
     }
     const bool over = exchange.now() == zk::sasl_exchange::stage::over;
     fuzz::require(over ? exchange.has_answer() : !exchange.fault().empty());
