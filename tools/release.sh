@@ -138,7 +138,6 @@ main() {
 
     name=colock-$version
     out=$PWD/build/release-$version work=$PWD/build/release-work
-    local is_for_others=$url
     url=${url:-https://colock.invalid/$name.tar.gz}
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
@@ -151,6 +150,6 @@ main() {
     fi
     rm -rf "$work" "$work.first"
     cat "$out/SHA256SUMS"
-    [[ $is_for_others ]] || say 'the recipes name https://colock.invalid, which is nowhere: others need --url'
+    [[ $url != https://colock.invalid/* ]] || say 'the recipes name https://colock.invalid, which is nowhere: others need --url'
 }
 main "$@"

@@ -21,8 +21,8 @@ public:
 
     // Of a time of day: the zone, which has to be that of the process (`TZ`). Empty: the machine's.
     [[nodiscard]] const std::string& zone() const noexcept { return zone_; }
-    // The moment for which a run counts that joined then. A run whose moment is told is seldom early, and may be very late: its
-    // moment is at most a quarter of the period ahead, another one's at most half.
+    // Returns the moment for which a run that joined then counts. A run whose moment is told is seldom early, and may be very
+    // late: its moment is at most a quarter of the period ahead, another one's at most half.
     [[nodiscard]] servers_time due_of(servers_time joined) const;
     // Whether a run now is for a moment that is far away, and may be meant for another one.
     [[nodiscard]] bool is_doubtful(servers_time joined) const;

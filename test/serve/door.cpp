@@ -110,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(a_timer_that_is_due_does_not_outlive_the_door, passing_d
     BOOST_TEST(context.poll() != 0U);
 }
 
-// Who waits at the door is let in as soon as the one before is.
+// The door lets in the next client that waits as soon as it has let in one.
 BOOST_FIXTURE_TEST_CASE(a_client_that_has_come_in_does_not_outlive_the_door, passing_door)
 {
     const auto where = colock::test::parse_hosts(text_of(way_in->address())).front();

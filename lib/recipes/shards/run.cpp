@@ -522,8 +522,8 @@ void shards_run::end(std::exception_ptr why)
     }
 }
 
-// Who has no weight gets no shards, and those that its slowest body does not need find others. Most bodies end before it is
-// told.
+// A member without weight gets no shards, and others take those that its slowest body does not need. Most bodies end before
+// the weight is written.
 void shards_run::stop_work()
 {
     // Bodies that have ended are gone when the user hears of it.
