@@ -3,6 +3,7 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "connect/path_argument.hpp"
 #include "look/past.hpp"
 #include "look/server_files.hpp"
@@ -18,7 +19,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -39,14 +39,10 @@ struct history_options {
     bool as_json = false;
 };
 
-// With milliseconds: "2026-11-24T19:28:00.123Z".
 std::string moment_words(std::int64_t time)
 {
-    const auto seconds = time_words(
-        std::chrono::system_clock::time_point{std::chrono::milliseconds{time}}); // "...:00Z"
-    char text[16];
-    std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(time % 1000));
-    return seconds.substr(0, seconds.size() - 1) + text;
+    return cli::moment_words(
+        std::chrono::system_clock::time_point{std::chrono::milliseconds{time}});
 }
 
 std::string span_words(std::int64_t milliseconds)
@@ -106,7 +102,7 @@ std::string end_words(const contender& c)
     case departure::session_expired: return "its session expired";
     case departure::deleted: return "deleted by session " + session_words(c.gone_by);
     case departure::removed: return "deleted by the servers";
-    case departure::unseen: return "gone after a gap in the files";
+    case departure::unseen: return "gone within a gap of the files";
     }
     return {};
 }
@@ -186,6 +182,10 @@ private:
     [[nodiscard]] std::string words_of(const contender& c) const
     {
         const auto owner = who(c.node) + ", token " + token_words(c.node) + "...";
+        if (c.how == departure::unseen) { // and when, is not known either
+            return (c.granted ? "held by " : "waited, and may have held: ") + owner + ", " +
+                   end_words(c);
+        }
         if (!c.granted) {
             return "waited " + span_words(told_.end_of(c) - c.created) + " for nothing: " + owner +
                    ", " + end_words(c);
@@ -292,9 +292,8 @@ private:
 
 void require_path(const std::string& path)
 {
-    if (!path.starts_with('/') || (path.size() > 1 && path.ends_with('/'))) {
-        throw failure{usage, '"' + printable(path, 96) +
-                                 "\" is no path; it begins with '/', and does not end with one"};
+    if (!path.starts_with('/')) {
+        throw failure{usage, '"' + printable(path, 96) + "\" is no path; it begins with '/'"};
     }
 }
 

@@ -92,32 +92,60 @@ void recorder::go(std::size_t who, departure how, std::int64_t by)
 {
     auto& c = contenders_[who];
     c.how = how;
-    c.gone = now_;
+    c.gone = std::max(now_, c.created); // the leader's clock of then may have been later
     c.gone_by = by;
     there_.erase(c.node.path);
     by_session_.erase({c.node.session, who});
     events_.push_back({moment_, now_, who, false, how != departure::unseen});
 }
 
+// A leader that is cut off logs transactions that are never decided; they end its log before the servers send it a snapshot.
+void recorder::take_back_from(std::size_t moment)
+{
+    for (; !events_.empty() && events_.back().moment >= moment; events_.pop_back()) {
+        const auto who = events_.back().who;
+        auto& c = contenders_[who];
+        if (events_.back().comes) {
+            there_.erase(c.node.path);
+            by_session_.erase({c.node.session, who});
+            contenders_.pop_back(); // they came in the order of these events
+            places_.pop_back();
+        } else {
+            c.how = departure::none;
+            there_[c.node.path] = who;
+            by_session_.emplace(c.node.session, who);
+        }
+    }
+}
+
 void recorder::state(const snapshot& s)
 {
-    ++moment_;
-    const auto before = now_;
-    now_ = std::max(now_, s.newest);
-    latest_ = std::max(latest_, now_);
-    if (from_) {
-        gaps_.emplace_back(before, now_);
-    }
-    from_ = from_.value_or(now_);
-    after_state_ = true;
     std::map<std::string_view, const snapshot::node*> found;
     for (const auto& n : s.nodes) {
         found.emplace(n.path, &n);
     }
+    const auto has = [&](const contender& c) {
+        const auto at = found.find(c.node.path);
+        return at != found.end() && at->second->zxid == c.node.czxid;
+    };
+    // What deletes a node that is there still was never decided, and neither was what follows it.
+    if (const auto wrong = std::ranges::find_if(
+            events_, [&](auto& e) { return !e.comes && has(contenders_[e.who]); });
+        wrong != events_.end()) {
+        take_back_from(wrong->moment);
+    }
+    ++moment_;
+    const auto before = now_;
+    now_ = s.oldest_news ? s.newest : std::max(now_, s.newest);
+    latest_ = std::max(latest_, now_);
+    if (from_) {
+        gaps_.emplace_back(std::min(before, s.oldest_news.value_or(before)), now_);
+    }
+    from_ = from_.value_or(now_);
+    after_state_ = true;
     std::vector<std::size_t> gone;
     for (const auto& [path, who] : there_) {
-        const auto at = found.find(path);
-        if (at == found.end() || at->second->zxid != contenders_[who].node.czxid) {
+        if (!has(contenders_[who])) {
             gone.push_back(who);
         }
     }

@@ -98,6 +98,7 @@ private:
     [[nodiscard]] static layout layout_below(place directory);
     void come(const std::string& path, const snapshot::node& n, bool is_news);
     void go(std::size_t who, departure how, std::int64_t by = 0);
+    void take_back_from(std::size_t moment);
 
     std::string path_;
     std::vector<contender> contenders_;

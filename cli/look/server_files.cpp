@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -140,7 +138,7 @@ private:
     }
 
     // The last snapshot before this transaction tells what has become of transactions that no log has: a server is sent a
-    // snapshot when it is far behind.
+    // snapshot when it has missed many, or when its log ends with some that were never decided.
     void catch_up(std::int64_t before)
     {
         for (auto at = snapshots_.rbegin(); at != snapshots_.rend(); ++at) {
@@ -152,7 +150,7 @@ private:
             }
             try {
                 auto bytes = opened(at->path);
-                const auto s = read_snapshot(bytes_of_snapshot(bytes), at->zxid,
+                const auto s = read_snapshot(bytes_of_snapshot(bytes), last_, at->zxid,
                                              [&](auto path) { return recorder_.is_wanted(path); });
                 if (!whole_ || s.last_change > last_) {
                     recorder_.state(s);

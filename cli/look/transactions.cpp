@@ -16,8 +16,6 @@ using testing::jute_reader;
 // Of transactions alone.
 constexpr std::int32_t delete_container = 20;
 constexpr std::size_t least_entry_of_list = 12;
-// A version, and 64 bits of a checksum of the tree.
-constexpr std::size_t digest_size = 12;
 constexpr std::size_t header_size = 16;
 constexpr std::int32_t snapshot_magic = 0x5a4b534e; // "ZKSN"
 
@@ -114,18 +112,6 @@ bool read_change(std::int32_t what, jute_reader& in, std::vector<node_change>& i
     }
 }
 
-// Versions before 3.6 write no list, and any version may write a digest behind it.
-void read_end_of_session(std::string_view rest, std::vector<node_change>& into)
-{
-    jute_reader in{rest};
-    auto paths = in.texts();
-    if (in.is_good() && (in.left() == 0 || in.left() == digest_size)) {
-        for (auto& path : paths) {
-            into.push_back({.what = node_change::kind::deleted, .path = std::move(path)});
-        }
-    }
-}
-
 // All that the stream still has, but at most so many.
 std::string bytes_of(std::istream& from, std::size_t most = SIZE_MAX)
 {
@@ -152,7 +138,6 @@ transaction transaction_in(std::string_view bytes)
     const auto what = in.integer();
     if (what == type::close) {
         t.ends_session = true;
-        read_end_of_session(bytes.substr(bytes.size() - in.left()), t.changes);
     } else if (!read_change(what, in, t.changes)) {
         t.changes.clear();
     }
@@ -201,7 +186,7 @@ std::string bytes_of_snapshot(std::istream& from)
     return bytes += bytes_of(from);
 }
 
-snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
+snapshot read_snapshot(std::string_view bytes, std::int64_t since, std::int64_t zxid,
                        const std::function<bool(std::string_view)>& is_wanted)
 {
     constexpr std::size_t session_size = 12;
@@ -216,11 +201,19 @@ snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
         in.longer();
         skip_list(in);
     }
-    snapshot found{.zxid = zxid};
+    snapshot found;
+    std::int64_t last_with_time = 0;
     const auto note = [&](std::int64_t change, std::int64_t time) {
-        if (change <= zxid) {
-            found.last_change = std::max(found.last_change, change);
-            found.newest = std::max(found.newest, time);
+        if (change > zxid) {
+            return;
+        }
+        found.last_change = std::max(found.last_change, change);
+        if (change >= last_with_time) {
+            last_with_time = change;
+            found.newest = time;
+        }
+        if (change > since) {
+            found.oldest_news = std::min(found.oldest_news.value_or(time), time);
         }
     };
     for (;;) {
@@ -242,7 +235,9 @@ snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
         }
         const auto owner = in.longer();
         n.session = colock::detail::is_of_session(owner) ? owner : 0;
-        note(in.longer(), 0); // of its children
+        if (const auto of_children = in.longer(); of_children <= zxid) { // it shows no time
+            found.last_change = std::max(found.last_change, of_children);
+        }
         require(in.is_good(), "is not whole");
         if (n.zxid <= zxid && is_wanted(n.path)) {
             found.nodes.push_back(std::move(n));

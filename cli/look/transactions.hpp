@@ -2,7 +2,6 @@
 // may be anybody's. Lists of access control are skipped.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <istream>
@@ -28,9 +27,8 @@ struct transaction {
     std::int64_t time = 0; // the leader's clock, in milliseconds since 1970
     std::int64_t session = 0;
     bool ends_session = false;
-    bool by_servers = false; // nobody has asked for it: a session has expired
-    std::vector<node_change>
-        changes; // at the end of a session: the nodes that the log lists, if it does
+    bool by_servers = false;          // nobody has asked for it: a session has expired
+    std::vector<node_change> changes; // not of the end of a session: its own nodes go
 };
 
 // Says what is wrong with a file; its name comes before.
@@ -58,16 +56,16 @@ struct snapshot {
         std::int64_t created = 0; // milliseconds since 1970
         std::int64_t session = 0; // 0: none
     };
-    std::int64_t zxid = 0; // the last transaction before it
     std::vector<node> nodes;
-    std::int64_t last_change = 0; // the last transaction that any node shows
-    std::int64_t newest = 0;      // the latest time of any node's
+    std::int64_t last_change = 0;            // the last transaction that any node shows
+    std::int64_t newest = 0;                 // the time of the last one whose time a node shows
+    std::optional<std::int64_t> oldest_news; // the earliest time of those after `since`
 };
 // All of a snapshot, but of another file only as much as a snapshot's header takes. Throws unreadable.
 [[nodiscard]] std::string bytes_of_snapshot(std::istream& from);
 // With those nodes whose path is wanted. A server writes a snapshot while it goes on; what is later than `zxid` is left out.
-// Throws unreadable.
-[[nodiscard]] snapshot read_snapshot(std::string_view bytes, std::int64_t zxid,
+// `since`: the last transaction that is known from elsewhere. Throws unreadable.
+[[nodiscard]] snapshot read_snapshot(std::string_view bytes, std::int64_t since, std::int64_t zxid,
                                      const std::function<bool(std::string_view path)>& is_wanted);
 
 } // namespace colock::cli

@@ -82,24 +82,29 @@ history_findings compare_history(const std::vector<journal>& journals,
             for (const auto& t : turns) {
                 const auto first = wall_time(*t.first), last = wall_time(*t.last);
                 const auto at = by_token.find(t.token);
+                const auto* c = at == by_token.end() ? nullptr : at->second;
                 const bool is_in_gap = std::ranges::any_of(told.gaps, [&](const auto& gap) {
                     return gap.first <= last && first <= gap.second;
                 });
-                if (at == by_token.end() && is_in_gap) {
+                // It was granted at a time that no file tells.
+                const bool is_vague =
+                    c != nullptr &&
+                    (c->granted ? c->granted_before : c->how == colock::cli::departure::unseen);
+                const bool agrees =
+                    c != nullptr &&
+                    (is_vague || c->granted.value_or(INT64_MAX) <= first + precision) &&
+                    (c->how == colock::cli::departure::none || c->gone >= last - precision);
+                if (agrees && !is_vague) {
+                    ++found.agreed;
+                } else if (agrees || is_in_gap) {
                     ++found.in_gaps;
-                } else if (at == by_token.end() ||
-                           at->second->granted.value_or(INT64_MAX) > first + precision ||
-                           (at->second->how != colock::cli::departure::none &&
-                            at->second->gone < last - precision)) {
+                } else {
                     found.violations.push_back(
                         t.name + " held " + lock + " from " + std::to_string(first) + " to " +
                         std::to_string(last) + " ms, and the history of " + directory +
-                        (at == by_token.end()
-                             ? " does not know its token"
-                             : " tells " + std::to_string(at->second->granted.value_or(-1)) +
-                                   " to " + std::to_string(at->second->gone)));
-                } else {
-                    ++found.agreed;
+                        (c == nullptr ? " does not know its token"
+                                      : " tells " + std::to_string(c->granted.value_or(-1)) +
+                                            " to " + std::to_string(c->gone)));
                 }
             }
         }

@@ -25,6 +25,12 @@ nanoseconds at(std::int64_t seconds)
     return seconds * 1'000'000'000 - difference;
 }
 
+std::string node(int number)
+{
+    return "/chaos/mutex/_c_01234567-0123-4123-8123-0123456789ab-lock-000000000" +
+           std::to_string(number);
+}
+
 journal turn(const std::string& token, std::int64_t first, std::int64_t last)
 {
     return {"p",
@@ -40,10 +46,6 @@ journal turn(const std::string& token, std::int64_t first, std::int64_t last)
 BOOST_AUTO_TEST_CASE(turns_and_holds)
 {
     const test::temporary_directory d;
-    const auto node = [](int number) {
-        return "/chaos/mutex/_c_01234567-0123-4123-8123-0123456789ab-lock-000000000" +
-               std::to_string(number);
-    };
     test::write_file(d.path() + "/snapshot.0", test::snapshot_of({{"", 0}}));
     // Its transactions are a second apart. The first node holds the lock from 1 to 5, the second one from 5 to 9.
     test::write_file(d.path() + "/log.1",
@@ -61,6 +63,28 @@ BOOST_AUTO_TEST_CASE(turns_and_holds)
     BOOST_TEST(found.agreed == 4U);
     for (const auto& wrong :
          {turn("1", 1, 6), turn("2", 4, 8), turn("2", 6, 10), turn("3", 3, 3)}) {
+        BOOST_TEST(compare_history({wrong}, {d.path()}).violations.size() == 1U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(turns_in_a_gap)
+{
+    const test::temporary_directory d;
+    test::write_file(d.path() + "/snapshot.0", test::snapshot_of({{"", 0}}));
+    test::write_file(d.path() + "/log.1",
+                     test::log_of({{1, 0xa, type::create, test::created(node(1))},
+                                   {2, 0xb, type::create, test::created(node(2))},
+                                   {3, 0xc, type::create, test::created(node(3))}}));
+    // 4 to 8 are missing: the first two have gone, the third one has the lock.
+    test::write_file(d.path() + "/snapshot.8", test::snapshot_of({{"", 8}, {node(3), 3, 0xc}}));
+    test::write_file(d.path() + "/log.9",
+                     test::log_of({{9, 0xd, type::create, test::created("/9")},
+                                   {10, 0xc, type::remove, test::deleted(node(3))}}));
+    const auto found =
+        compare_history({turn("1", 1, 4), turn("2", 5, 6), turn("3", 7, 9)}, {d.path()});
+    BOOST_TEST(found.violations.empty());
+    BOOST_TEST((found.agreed == 1U && found.in_gaps == 2U));
+    for (const auto& wrong : {turn("1", 10, 12), turn("2", 10, 12), turn("3", 11, 12)}) {
         BOOST_TEST(compare_history({wrong}, {d.path()}).violations.size() == 1U);
     }
 }

@@ -214,13 +214,13 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_is_noticed)
     }
     const auto all = [](auto) { return true; };
     const auto saved = snapshot_of({{"", 0}, {mutex_node(1), 1, a}});
-    BOOST_TEST(read_snapshot(saved, 9, all).nodes.size() == 2U);
+    BOOST_TEST(read_snapshot(saved, 0, 9, all).nodes.size() == 2U);
     constexpr std::size_t end = 5; // "/", which says that there was a checksum
     for (std::size_t at = 0; at != saved.size() - end; ++at) {
         auto bytes = saved;
         bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
-        BOOST_CHECK_THROW((void)read_snapshot(bytes, 9, all), unreadable);
-        BOOST_CHECK_THROW((void)read_snapshot(saved.substr(0, at), 9, all), unreadable);
+        BOOST_CHECK_THROW((void)read_snapshot(bytes, 0, 9, all), unreadable);
+        BOOST_CHECK_THROW((void)read_snapshot(saved.substr(0, at), 0, 9, all), unreadable);
     }
 }
 
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(lengths_that_make_no_sense)
         }
         bytes = header_of("ZKSN");
         jute_writer{bytes}.integer(length);
-        BOOST_CHECK_THROW((void)read_snapshot(bytes, 0, [](auto) { return true; }), unreadable);
+        BOOST_CHECK_THROW((void)read_snapshot(bytes, 0, 0, [](auto) { return true; }), unreadable);
     }
     const auto deep = [](auto self, int depth) -> std::string {
         return several({{type::multi, depth == 0 ? std::string{} : self(self, depth - 1)}});
@@ -311,6 +311,33 @@ BOOST_AUTO_TEST_CASE(gaps_are_told)
     BOOST_REQUIRE(less.notes.size() == 2U);
     BOOST_TEST(less.notes[0] == "snapshot.9 is not whole");
     BOOST_TEST(less.notes[1].starts_with("log.a begins after"));
+}
+
+// A leader that is cut off logs what is never decided. Then the others send it a snapshot, since its log does not fit theirs.
+BOOST_AUTO_TEST_CASE(what_was_never_decided_is_taken_back)
+{
+    const directory d;
+    constexpr std::int64_t next = std::int64_t{1} << 32; // the epoch of the next leader
+    d.write("snapshot.0", snapshot_of({{"", 0}}));
+    d.write("log.1", log_of({{1, a, type::create, created(mutex_node(1))},
+                             {2, b, type::create, created(mutex_node(2))},
+                             {3, c, type::create, created(mutex_node(3))},
+                             // Of these the others never heard.
+                             {4, a, type::close, {}, 0, 14'000},
+                             {5, c, type::close, {}, 0, 15'000},
+                             {6, a, type::create, created(mutex_node(4)), 7, 16'000}}));
+    const auto kept = [](int number) {
+        return saved_node{mutex_node(number), number, number == 1 ? a : b};
+    };
+    auto late = saved_node{"/else", next + 2};
+    late.time = 8000;
+    d.write("snapshot.100000003", snapshot_of({{"", 0, 0, {}, next + 3}, kept(1), kept(2), late}));
+    d.write("log.100000004",
+            log_of({{next + 4, a, type::remove, deleted(mutex_node(1)), 7, 10'000}}));
+    const auto found = d.read();
+    BOOST_TEST(text_of(found.told) == "1-1-10 released; 2 8 | 2-10- there | 3--8 unseen");
+    BOOST_TEST(
+        (found.told.gaps == std::vector{std::pair<std::int64_t, std::int64_t>{8000, 10'000}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_begins_and_nothing_is_missing)

@@ -117,7 +117,8 @@ struct saved_node {
     std::int64_t zxid = 0;
     std::int64_t session = 0;
     std::string data = {};
-    std::int64_t changed = 0;
+    std::int64_t changed = 0;              // its children
+    std::optional<std::int64_t> time = {}; // or zxid * 1000
 };
 
 inline std::string snapshot_of(const std::vector<saved_node>& nodes)
@@ -128,7 +129,8 @@ inline std::string snapshot_of(const std::vector<saved_node>& nodes)
     out.count(1).longer(1).count(1).integer(31).text("digest").text("a:secret");
     for (const auto& n : nodes) {
         out.text(n.path).text(n.data).longer(1);
-        out.longer(n.zxid).longer(n.zxid).longer(n.zxid * 1000).longer(n.zxid * 1000);
+        const auto time = n.time.value_or(n.zxid * 1000);
+        out.longer(n.zxid).longer(n.zxid).longer(time).longer(time);
         out.integer(0).integer(0).integer(0).longer(n.session).longer(n.changed);
     }
     out.text("/");

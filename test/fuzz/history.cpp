@@ -62,14 +62,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (in.flag()) { // the checksum fits
             std::string bytes{in.rest()};
             test::jute_writer{bytes}.longer(test::adler32_of(bytes));
-            r.state(read_snapshot(bytes, 1000, is_wanted));
+            r.state(read_snapshot(bytes, 500, 1000, is_wanted));
             return 0;
         }
         std::vector<test::saved_node> saved;
         for (int more = in.byte() % 4; more != 0; --more) {
             saved.push_back({path_in(in), in.byte(), in.byte() % 3, in.text()});
         }
-        r.state(read_snapshot(test::snapshot_of(saved), 100, is_wanted));
+        r.state(read_snapshot(test::snapshot_of(saved), 50, 100, is_wanted));
         constexpr std::array types{type::create, type::remove, type::close, type::multi, 4711};
         std::vector<test::log_entry> entries;
         while (!in.at_end()) {
