@@ -1,4 +1,4 @@
-// A token, two waits, and whatever ends first, for the coroutines of the program.
+// A token, waits, and whatever ends first, for the coroutines of the program.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

@@ -1,5 +1,7 @@
 #include "connect/duration.hpp"
 
+#include <time.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -98,6 +100,26 @@ std::string shown(std::chrono::nanoseconds time)
     }
     return std::to_string(s / 86'400) + " d" +
            (s % 86'400 >= 3600 ? ' ' + std::to_string(s % 86'400 / 3600) + " h" : "");
+}
+
+std::string time_words(std::chrono::system_clock::time_point t)
+{
+    const auto seconds = std::chrono::system_clock::to_time_t(t);
+    tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    char text[40];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+std::string moment_words(std::chrono::system_clock::time_point t)
+{
+    using std::chrono::milliseconds;
+    const auto time = std::chrono::duration_cast<milliseconds>(t.time_since_epoch());
+    const auto seconds = time_words(t); // "...:00Z"
+    char text[16];
+    std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(time.count() % 1000));
+    return seconds.substr(0, seconds.size() - 1) + text;
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Times on the command line: "10", "1.5s", "500ms", "2m", "1h30m".
+// Times on the command line: "10", "1.5s", "500ms", "2m", "1h30m"; and in words.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,10 @@ namespace colock::cli {
 
 // As people read it: "350 ms", "12.3 s", "4 min 10 s", "3 h 20 min", "2 d 3 h".
 [[nodiscard]] std::string shown(std::chrono::nanoseconds time);
+
+// "2026-11-24T19:28:00Z", rounded down; and with milliseconds, "2026-11-24T19:28:00.123Z". Of a time after 1970.
+[[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);
+[[nodiscard]] std::string moment_words(std::chrono::system_clock::time_point t);
 
 CLI::Option* add_duration(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
                           const std::string& description);

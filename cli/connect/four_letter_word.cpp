@@ -2,6 +2,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/look_up.hpp"
+#include "program/text.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
@@ -14,6 +15,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace colock::cli {
@@ -106,6 +108,44 @@ std::string words_on_colock_serve(const endpoint& at)
 {
     return shown(at) + " is `colock serve`: for development and tests, it keeps nothing when it "
                        "ends; locks that matter need ZooKeeper";
+}
+
+std::string session_words(std::int64_t session)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session));
+    return text;
+}
+
+std::optional<std::int64_t> session_in(std::string_view text)
+{
+    if (!text.starts_with("0x")) {
+        return std::nullopt;
+    }
+    const auto bits = number_in<std::uint64_t>(text.substr(2), 16);
+    return bits ? std::optional{static_cast<std::int64_t>(*bits)} : std::nullopt;
+}
+
+// "Sessions with Ephemerals (2):", then "0x10000fa1b350001:" with a line "\t/path" each.
+std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text)
+{
+    std::map<std::int64_t, std::vector<std::string>> all;
+    const auto begin = text.find("Sessions with Ephemerals");
+    if (begin == text.npos) {
+        return all;
+    }
+    std::optional<std::int64_t> session;
+    for_each_line(text.substr(begin), [&](std::string_view line) {
+        if (line.starts_with("\t/")) {
+            if (session) {
+                all[*session].emplace_back(line.substr(1));
+            }
+        } else {
+            session =
+                line.ends_with(':') ? session_in(line.substr(0, line.size() - 1)) : std::nullopt;
+        }
+    });
+    return all;
 }
 
 bool is_refusal(std::string_view answer)

@@ -6,8 +6,12 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +41,29 @@ inline constexpr std::size_t longest_answer = 64 << 20;
 [[nodiscard]] boost::asio::awaitable<std::string>
 ask_server(std::string host, std::string port, std::string word, std::chrono::milliseconds limit);
 
-// The same by the way that a client takes: over TLS where the options have a context. The answer is what has come when the
-// limit ends it, and may be empty.
+// The same by the way that a client takes. Where the options have a TLS context it throws nothing: the answer is what has
+// come until the limit, and may be empty.
 [[nodiscard]] boost::asio::awaitable<std::string> ask_as_client(const client_options& options,
                                                                 endpoint at, std::string word,
                                                                 std::chrono::milliseconds limit);
+
+// "0x10000fa1b350000": a session, as servers write it.
+[[nodiscard]] std::string session_words(std::int64_t session);
+[[nodiscard]] std::optional<std::int64_t> session_in(std::string_view text);
+
+// Of the answer to `dump`: the ephemeral nodes of each session.
+[[nodiscard]] std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text);
+
+// Of an answer: each line without its end.
+template <class Each>
+void for_each_line(std::string_view text, Each each)
+{
+    while (!text.empty()) {
+        const auto line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        each(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
+    }
+}
 
 // Whether the answer says that the server does not answer this word: 4lw.commands.whitelist leaves it out.
 [[nodiscard]] bool is_refusal(std::string_view answer);

@@ -11,8 +11,8 @@
 
 namespace colock::cli {
 
-// Nothing but an answer ends a question to Asio's resolver, and with it run() and the context's destructor: 10 s and more
-// when name servers are silent. Here a thread asks, which nobody waits for.
+// Asio's resolver cannot be cancelled: run() and the context's destructor wait for its answer, 10 s and more when name
+// servers are silent. Here a thread asks, and nobody waits for it.
 class look_up {
 public:
     using tcp = boost::asio::ip::tcp;

@@ -25,9 +25,6 @@ asio::awaitable<void> run_all(std::vector<asio::awaitable<void>> bodies)
     auto group = asio::experimental::make_parallel_group(std::move(all));
     const auto [order, failed] =
         co_await group.async_wait(asio::experimental::wait_for_one_error(), asio::use_awaitable);
-    if (failed[order.front()]) {
-        std::rethrow_exception(failed[order.front()]);
-    }
     for (const auto i : order) {
         if (failed[i]) {
             std::rethrow_exception(failed[i]);

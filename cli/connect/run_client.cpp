@@ -13,9 +13,18 @@
 
 namespace colock::cli {
 
-namespace {
-
 namespace asio = boost::asio;
+
+asio::awaitable<void> connect(client& zk)
+{
+    diagnostics why;
+    const auto [ec] = co_await zk.async_connect(bind_diagnostics(why, no_throw));
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+}
+
+namespace {
 
 asio::awaitable<int> connected(const client_options& options,
                                std::function<asio::awaitable<int>(client& zk)> body)
@@ -25,11 +34,7 @@ asio::awaitable<int> connected(const client_options& options,
     std::exception_ptr failed;
     int status = 0;
     try {
-        diagnostics why;
-        const auto [ec] = co_await zk.async_connect(bind_diagnostics(why, no_throw));
-        if (ec) {
-            throw failure_of(ec, why.message());
-        }
+        co_await connect(zk);
         status = co_await body(zk);
     } catch (...) {
         failed = std::current_exception();

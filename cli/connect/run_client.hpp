@@ -11,6 +11,9 @@
 
 namespace colock::cli {
 
+// Throws failure when there is no connection.
+[[nodiscard]] boost::asio::awaitable<void> connect(client& zk);
+
 // Connects, runs `body`, ends the session, and gives what the body gave. Throws failure when there is no connection, and
 // what the body throws. SIGINT and SIGTERM cancel the body; the status is that of the signal then.
 int run_client(const client_options& options,

@@ -3,7 +3,6 @@
 #include "program/failure.hpp"
 
 #include <boost/asio/ssl/context.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <array>
 #include <cstdlib>

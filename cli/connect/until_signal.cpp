@@ -51,7 +51,8 @@ constexpr std::initializer_list<int> ends{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGP
 int run_and_hear(const std::function<asio::awaitable<int>()>& body, std::optional<int>& signal)
 {
     asio::io_context unused;
-    asio::signal_set kept{unused}; // no signal ends this process before
+    // Outlives the context below: until that is gone no signal ends this process.
+    asio::signal_set kept{unused};
     hear(kept, ends);
     asio::io_context context{1};
     asio::cancellation_signal stop;

@@ -6,6 +6,7 @@
 #include "connect/awaiting.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
+#include "connect/run_client.hpp"
 #include "connect/server_options.hpp"
 #include "connect/until_signal.hpp"
 #include "health/bench_run.hpp"
@@ -41,16 +42,6 @@ struct bench_options {
 };
 
 using client_list = std::vector<std::unique_ptr<client>>;
-
-asio::awaitable<void> connect_one(client& zk)
-{
-    diagnostics why;
-    const auto token = bind_diagnostics(why, no_throw);
-    const auto [ec] = co_await zk.async_connect(token);
-    if (ec) {
-        throw failure_of(ec, why.message());
-    }
-}
 
 // `ours`: whether the node may be there because of us, whatever the answer is.
 asio::awaitable<void> make_place(client& zk, std::string path, bool& ours)
@@ -140,7 +131,7 @@ asio::awaitable<int> bench(const client_options& options, const bench_options& o
     client_list clients;
     for (std::size_t i = 0; i < bench_clients; ++i) {
         clients.push_back(std::make_unique<client>(executor, options));
-        co_await connect_one(*clients.back());
+        co_await connect(*clients.back());
     }
     auto path = o.path;
     if (path.empty()) {

@@ -94,7 +94,7 @@ asio::awaitable<void> look_below(client& zk, std::string top, milliseconds oldes
                 l.may_not_read || (ec != zookeeper_errc::no_node && ec != errc::invalid_path);
             continue;
         }
-        judge(path, path.substr(path.rfind('/') + 1), found.stat, oldest, l);
+        judge(path, last_name(path), found.stat, oldest, l);
         for (const auto& name : found.names) {
             if (path != "/" || name != "zookeeper") { // the servers' own
                 left.push_back(child_of(path, name));
@@ -116,13 +116,6 @@ std::string commands_for(const names& of, Line line)
     return all;
 }
 
-// Of a permit: the semaphore.
-std::string lock_of(const std::string& node)
-{
-    const auto directory = parent_of(node);
-    return directory.ends_with("/leases") ? parent_of(directory) : directory;
-}
-
 } // namespace
 
 asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseconds old,
@@ -140,8 +133,8 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                   "contenders without a session, which block their lock for ever: " +
                       l.without_session.text() + "; `colock break` removes them",
                   commands_for(l.without_session, [&](const std::string& node) {
-                      const auto lock = shell_word(lock_of(node));
-                      const auto name = shell_word(node.substr(node.rfind('/') + 1));
+                      const auto lock = shell_word(lock_of_node(node));
+                      const auto name = shell_word(last_name(node));
                       return lock.empty() || name.empty()
                                  ? std::string{}
                                  : "colock break" + found.options_of_servers + " --node " + name +
@@ -153,7 +146,7 @@ asio::awaitable<void> look_for_leftovers(client& zk, std::string path, milliseco
                   "contenders older than " + shown(old) + ": " + l.old.text() +
                       "; `colock why` says whose they are",
                   commands_for(l.old, [&](const std::string& node) {
-                      const auto lock = shell_word(lock_of(node));
+                      const auto lock = shell_word(lock_of_node(node));
                       return lock.empty() ? lock
                                           : "colock why" + found.options_of_servers + ' ' + lock;
                   }));

@@ -19,7 +19,8 @@ namespace colock::cli {
 // The place at or above `path` where a node disturbs no lock: one that exists, and has nodes but no contenders.
 [[nodiscard]] boost::asio::awaitable<std::string> place_for_scratch(client& zk, std::string path);
 
-// Removes the node and all below it. Tries until a time has passed, for a connection may be broken. Throws nothing.
+// Removes the node and all below it. Tries until a time has passed, for a connection may be broken. When it is
+// cancelled the nodes may stay, and it may throw.
 [[nodiscard]] boost::asio::awaitable<void> remove_scratch(client& zk, std::string path);
 
 } // namespace colock::cli

@@ -390,34 +390,6 @@ void judge_sessions(const std::vector<server_facts>& servers, const client_optio
     judge_limits(servers, options.session_timeout, found);
 }
 
-namespace {
-
-struct nodes_of_session {
-    std::string session; // "0x10000fa1b350001"
-    std::size_t count = 0;
-    std::size_t bytes = 0; // as servers write the paths
-};
-
-// "Sessions with Ephemerals (2):", then "0x10000fa1b350001:" with a line "\t/path" each.
-std::vector<nodes_of_session> nodes_in(std::string_view dump)
-{
-    std::vector<nodes_of_session> all;
-    auto rest = dump.substr(std::min(dump.find("Sessions with Ephemerals"), dump.size()));
-    while (!rest.empty()) {
-        const auto line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        if (line.starts_with("0x") && line.ends_with(':')) {
-            all.push_back({printable(line.substr(0, line.size() - 1), 20)});
-        } else if (line.starts_with("\t/") && !all.empty()) {
-            ++all.back().count;
-            all.back().bytes += 4 + line.size() - 1;
-        }
-    }
-    return all;
-}
-
-} // namespace
-
 asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& servers,
                                              const client_options& options, findings& found)
 {
@@ -432,12 +404,17 @@ asio::awaitable<void> look_at_large_sessions(const std::vector<server_facts>& se
         if (dump.empty()) {
             continue;
         }
-        for (const auto& [session, count, bytes] : nodes_in(dump)) { // of the whole ensemble
+        for (const auto& [session, paths] : nodes_in_dump(dump)) { // of the whole ensemble
+            std::size_t bytes = 0;
+            for (const auto& path : paths) {
+                bytes += 4 + path.size(); // as servers write it
+            }
             if (bytes >= readable / 2) {
                 found.add(severity::warning, "nodes",
-                          "session " + session + " has " + std::to_string(count) +
-                              " ephemeral nodes with paths of " + std::to_string(bytes) +
-                              " bytes: with more than about " + std::to_string(readable) +
+                          "session " + session_words(session) + " has " +
+                              std::to_string(paths.size()) + " ephemeral nodes with paths of " +
+                              std::to_string(bytes) + " bytes: with more than about " +
+                              std::to_string(readable) +
                               " its end takes the servers down, and none starts again (unless "
                               "jute.maxbuffer was raised); spread its locks over several clients");
             }

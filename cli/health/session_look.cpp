@@ -6,6 +6,9 @@
 #include "health/scratch.hpp"
 #include "program/failure.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -28,9 +31,6 @@ using std::chrono::nanoseconds;
 
 quantiles quantiles_of(std::vector<nanoseconds> times)
 {
-    if (times.empty()) {
-        return {};
-    }
     std::ranges::sort(times);
     return {times[times.size() / 2], times[(times.size() - 1) * 99 / 100]};
 }
@@ -171,16 +171,18 @@ asio::awaitable<void> look_at_session(client& zk, std::string path, findings& fo
     std::exception_ptr failed;
     try {
         co_await look_with_nodes(zk, scratch, found);
+        co_await remove_scratch(zk, scratch);
+        const auto now = co_await asio::this_coro::cancellation_state;
+        if (now.cancelled() == asio::cancellation_type::none) {
+            co_return;
+        }
+        failed = std::make_exception_ptr(system_error{asio::error::operation_aborted});
     } catch (const system_error&) {
         failed = std::current_exception();
     }
-    if (failed) {
-        co_await keep_on();
-    }
+    co_await keep_on();
     co_await remove_scratch(zk, scratch);
-    if (failed) {
-        std::rethrow_exception(failed);
-    }
+    std::rethrow_exception(failed);
 }
 
 } // namespace colock::cli

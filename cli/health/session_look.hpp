@@ -17,6 +17,7 @@ struct quantiles {
     std::chrono::nanoseconds median{0};
     std::chrono::nanoseconds p99{0};
 };
+// Of one time at least.
 [[nodiscard]] quantiles quantiles_of(std::vector<std::chrono::nanoseconds> times);
 
 // "0.62 ms", "14 us".

@@ -26,8 +26,8 @@ enum class cause {
     unowned,         // shards have no owner
     long_queue,      // the holder works, and many wait
     held,            // the holder works, or nothing is known that it does not
-    free,            // nobody has it
-    no_lock,         // the path does not exist, or is no lock
+    free,            // nobody has it, or the path does not exist
+    no_lock,         // the path has nodes, and none of them is a lock's
 };
 
 struct cause_text {

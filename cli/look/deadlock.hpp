@@ -13,8 +13,6 @@ namespace colock::cli {
 struct contender_ref {
     const seen_lock* lock = nullptr;
     const queue_entry* entry = nullptr;
-
-    bool operator==(const contender_ref&) const = default;
 };
 
 // A shortest circle in which each one waits for the next one, and the last one for the first, among those for which a

@@ -5,8 +5,6 @@
 #include "look/words.hpp"
 #include "names/job_record.hpp"
 
-#include <boost/system/system_error.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <set>

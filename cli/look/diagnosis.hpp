@@ -30,6 +30,7 @@ struct diagnosis_options {
 };
 
 // Looks a second time when a holder seems dead. Sends (2 * paths + most_followed) * most_requests_a_path + 1 requests at most.
+// Shards cost more, at each look: two requests for a shard, one for a member, and looks at four locks.
 [[nodiscard]] boost::asio::awaitable<diagnosis> diagnose(client& zk, const client_options& options,
                                                          const diagnosis_options& what);
 

@@ -9,20 +9,21 @@
 namespace colock::cli {
 
 enum class process_state {
-    unknown, // the data name no process, or one of another machine
+    // The data name no process, or one of another machine; or /proc hides it; or it began after the node, by this clock.
+    unknown,
     running,
     stopped,    // by SIGSTOP, Ctrl-Z, or a debugger
     gone,       // there is no process of this number
     ended,      // it has ended, but its parent has not asked for its status
-    another_one // a process of this number runs that began later, or that is another program
+    another_one // a process of this number runs that is another program
 };
 
 struct process_fact {
     process_state state = process_state::unknown;
-    std::string words; // "process 4711 is stopped"; empty when unknown
+    std::string words; // "process 4711 on this host is stopped"; empty when nothing is known
 };
 
-// `since` is when the process has written the node: who began later is another one.
+// `since` is when the process wrote the node, by the servers' clock. Of a process that began later nothing is known.
 [[nodiscard]] process_fact look_at_process(const owner_info& owner,
                                            std::chrono::system_clock::time_point since);
 

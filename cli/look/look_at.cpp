@@ -27,14 +27,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-bool is_a_fact(const error_code& ec)
-{
-    return !ec || ec == zookeeper_errc::no_node || ec == zookeeper_errc::no_auth;
-}
-
 void require_fact(const error_code& ec)
 {
-    if (!is_a_fact(ec)) {
+    if (ec && ec != zookeeper_errc::no_node && ec != zookeeper_errc::no_auth) {
         throw boost::system::system_error{ec};
     }
 }
@@ -216,18 +211,17 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
     seen.others = kinds_among(listed.names);
     seen.child_names = std::move(listed.names);
     if (!seen.others.empty()) {
-        auto& main = seen.others.front();
+        const auto main = seen.others.front();
+        seen.others.erase(seen.others.begin());
         seen.what = main.what;
-        seen.names = main.names;
         if (main.what == &kinds::named) {
             constexpr std::string_view around = "-_lock_"; // the name
             seen.name = main.names.marker.substr(1, main.names.marker.size() - around.size());
         }
-        seen.others.erase(seen.others.begin());
         if (seen.what == &kinds::semaphore) {
             co_await look_at_permits(zk, seen, most_read);
         } else {
-            seen.queue = co_await view(zk, path, seen.names, most_read, seen);
+            seen.queue = co_await view(zk, path, main.names, most_read, seen);
         }
     } else {
         co_await look_for_gathering(zk, seen);
@@ -308,7 +302,6 @@ asio::awaitable<seen_lock> look_at_queue_of(client& zk, std::string path, std::s
                               });
     if (is_elsewhere) {
         seen.what = own->what;
-        seen.names = own->names;
         seen.queue = co_await view(zk, path, own->names, everything, seen);
     }
     co_return seen;
@@ -344,17 +337,6 @@ asio::awaitable<void> read_later(client& zk, queue_entry& entry)
     entry.session = found.stat.ephemeral_owner;
     entry.since =
         std::chrono::system_clock::time_point{std::chrono::milliseconds{found.stat.ctime}};
-}
-
-std::string lock_of_node(const std::string& node)
-{
-    const auto name = last_name(node);
-    auto directory = parent_of(node);
-    const auto last = last_name(directory);
-    if (name.find("lease-") != name.npos && last == "leases") {
-        return parent_of(directory);
-    }
-    return directory;
 }
 
 } // namespace colock::cli

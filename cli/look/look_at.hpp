@@ -30,7 +30,6 @@ struct seen_lock {
     // The kind of its longest queue. None: nobody holds the path or waits there. It may be a lock that is free.
     seen_kind what = nullptr;
     std::string name;               // of a named lock
-    layout names;                   // of its queue
     std::vector<queue_kind> others; // other queues in the same directory
     queue_view queue;
     std::optional<std::int64_t> permits; // that a semaphore has, when its directory tells
@@ -96,8 +95,5 @@ void leave_out_parts(seen_lock& gathering);
 
 // Reads an entry of its queue that was not read before.
 [[nodiscard]] boost::asio::awaitable<void> read_later(client& zk, queue_entry& entry);
-
-// The path of the lock in whose queue the node stands, however far below.
-[[nodiscard]] std::string lock_of_node(const std::string& node);
 
 } // namespace colock::cli

@@ -3,6 +3,8 @@
 #include <colock/log.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"

@@ -1,4 +1,5 @@
 // Reading what servers answer about their connections and sessions.
+#include "connect/four_letter_word.hpp"
 #include "look/session_facts.hpp"
 #include "program/text.hpp"
 
@@ -26,24 +27,11 @@ std::string_view value_of(std::string_view fields, std::string_view key)
     return {};
 }
 
-// "0x10000fa1b350000"
-std::optional<std::int64_t> session_in(std::string_view text)
+// Within what can be subtracted, and multiplied to nanoseconds.
+std::optional<std::int64_t> possible_time(std::optional<std::int64_t> milliseconds)
 {
-    if (!text.starts_with("0x")) {
-        return std::nullopt;
-    }
-    const auto bits = number_in<std::uint64_t>(text.substr(2), 16);
-    return bits ? std::optional{static_cast<std::int64_t>(*bits)} : std::nullopt;
-}
-
-template <class Each>
-void for_each_line(std::string_view text, Each each)
-{
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(text.size(), line.size() + 1));
-        each(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
-    }
+    constexpr std::int64_t latest = 9'000'000'000'000;
+    return milliseconds >= 0 && milliseconds <= latest ? milliseconds : std::nullopt;
 }
 
 } // namespace
@@ -62,36 +50,16 @@ std::map<std::int64_t, session_connection> connections_in_cons(std::string_view 
         if (!session || *session == 0) {
             return; // no client
         }
+        const auto time = [&](std::string_view key) {
+            return possible_time(number_in<std::int64_t>(value_of(line.substr(fields), key)));
+        };
         session_connection c;
         // An IPv6 address has brackets of its own: "/[0:0:0:0:0:0:0:1]:53542[1](".
         const auto mark = line.rfind('[', fields);
         c.address = line.substr(slash + 1, (mark == line.npos ? fields : mark) - slash - 1);
-        c.timeout = std::chrono::milliseconds{
-            number_in<std::int64_t>(value_of(line.substr(fields), "to=")).value_or(0)};
-        c.last_heard = number_in<std::int64_t>(value_of(line.substr(fields), "lresp="));
+        c.timeout = std::chrono::milliseconds{time("to=").value_or(0)};
+        c.last_heard = time("lresp=");
         all.insert_or_assign(*session, std::move(c));
-    });
-    return all;
-}
-
-// "Sessions with Ephemerals (2):", then "0x10000fa1b350001:" with a line "\t/path" each.
-std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text)
-{
-    std::map<std::int64_t, std::vector<std::string>> all;
-    const auto begin = text.find("Sessions with Ephemerals");
-    if (begin == text.npos) {
-        return all;
-    }
-    std::optional<std::int64_t> session;
-    for_each_line(text.substr(begin), [&](std::string_view line) {
-        if (line.starts_with("\t/")) {
-            if (session) {
-                all[*session].emplace_back(line.substr(1));
-            }
-        } else {
-            session =
-                line.ends_with(':') ? session_in(line.substr(0, line.size() - 1)) : std::nullopt;
-        }
     });
     return all;
 }
@@ -132,8 +100,9 @@ std::optional<std::map<std::int64_t, session_connection>> connections_in_json(st
                 a && a->is_string()) {
                 c.address = std::string_view{a->as_string().data(), a->as_string().size()};
             }
-            c.timeout = std::chrono::milliseconds{number("session_timeout").value_or(0)};
-            c.last_heard = number("last_response_time");
+            c.timeout =
+                std::chrono::milliseconds{possible_time(number("session_timeout")).value_or(0)};
+            c.last_heard = possible_time(number("last_response_time"));
             all.insert_or_assign(*session, std::move(c));
         }
     }

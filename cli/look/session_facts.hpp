@@ -44,14 +44,14 @@ struct session_questions {
     std::chrono::milliseconds limit = std::chrono::seconds{1}; // a question
 };
 
-// Asks each server once or twice. Connects to a server to which `zk` is not connected with a session of its own, for a
+// Asks each server for its connections, and the first one that tells them for the nodes of all sessions; the AdminServer
+// where a word is not answered. Connects to a server to which `zk` is not connected with a session of its own, for a
 // moment, when one of the sessions is there: only a client that is heard now tells what its clock says now.
 [[nodiscard]] boost::asio::awaitable<session_facts>
 ask_sessions(client& zk, const session_questions& how, const std::set<std::int64_t>& wanted);
 
 // What the answers say; hostile text is left out. For tests, and for ask_sessions.
 [[nodiscard]] std::map<std::int64_t, session_connection> connections_in_cons(std::string_view text);
-[[nodiscard]] std::map<std::int64_t, std::vector<std::string>> nodes_in_dump(std::string_view text);
 // How many servers the node /zookeeper/config lists. One that stands alone lists none, and is one.
 [[nodiscard]] std::size_t servers_in_config(std::string_view text);
 // The answers of the AdminServer to "connections" and "dump". Empty when they are not what they should be.

@@ -4,6 +4,8 @@
 #include <colock/queue_view.hpp>
 #include <colock/shards.hpp>
 
+#include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"
@@ -18,7 +20,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>

@@ -1,6 +1,8 @@
 // `colock why`: what keeps a lock from going on.
 #include <colock/log.hpp>
 
+#include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/run_client.hpp"

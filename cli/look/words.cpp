@@ -3,12 +3,11 @@
 #include <colock/log.hpp>
 
 #include "connect/duration.hpp"
+#include "connect/four_letter_word.hpp"
 #include "lib/names/node_owner.hpp"
 #include "program/failure.hpp"
 
 #include <boost/json/array.hpp>
-
-#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -20,13 +19,6 @@ namespace json = boost::json;
 std::string plain(const std::string& text)
 {
     return printable(text);
-}
-
-std::string session_words(std::int64_t session)
-{
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session));
-    return text;
 }
 
 std::string token_words(const queue_entry& e)
@@ -80,16 +72,6 @@ std::string age_words(std::chrono::system_clock::time_point since)
 std::string standing_words(const queue_entry& e)
 {
     return std::string{words_before_age(e.name)} + age_words(e);
-}
-
-std::string time_words(std::chrono::system_clock::time_point t)
-{
-    const auto seconds = std::chrono::system_clock::to_time_t(t);
-    tm parts{};
-    ::gmtime_r(&seconds, &parts);
-    char text[40];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
 }
 
 std::string kind_words(const seen_lock& seen)

@@ -16,20 +16,15 @@ namespace colock::cli {
 // "build3:4711 (backup)"; otherwise what the data are, or the session. Printable.
 [[nodiscard]] std::string who(const queue_entry& e);
 
-// "0x10000fa1b350000"
-[[nodiscard]] std::string session_words(std::int64_t session);
-
 // The high half of the fencing token, 16 hexadecimal digits; the low half counts grants on the holder's client.
 [[nodiscard]] std::string token_words(const queue_entry& e);
 
-// "12.3 s": since then, by the server's clock.
+// "12.3 s": from then, which is a time of the servers' clock, until now by ours.
 [[nodiscard]] std::string age_words(std::chrono::system_clock::time_point since);
 // The same, of the node.
 [[nodiscard]] std::string age_words(const queue_entry& e);
 // "in the queue for 6.5 s", waiting included; of a permit, which has its node since it was granted, "for 6.5 s".
 [[nodiscard]] std::string standing_words(const queue_entry& e);
-// "2026-11-24T19:28:00Z"
-[[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);
 
 // "8 shards, 3 members"
 [[nodiscard]] std::string gathering_words(const seen_lock& seen);

@@ -24,4 +24,16 @@ namespace colock::cli {
     return path.substr(path.rfind('/') + 1);
 }
 
+// The directory of a contender's node; of a permit's, the semaphore above `leases`.
+[[nodiscard]] inline std::string lock_of_node(const std::string& node)
+{
+    const auto name = last_name(node);
+    auto directory = parent_of(node);
+    const auto last = last_name(directory);
+    if (name.find("lease-") != name.npos && last == "leases") {
+        return parent_of(directory);
+    }
+    return directory;
+}
+
 } // namespace colock::cli

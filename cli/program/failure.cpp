@@ -75,11 +75,8 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {" (client_options::max_session_size)", ""},
     {"client_options::hosts", "--servers"},
     {"client_options::chroot", "the chroot of --servers"},
-    {"set client_options::tls", "use --tls or --tls-ca"},
-    {"client_options::tls", "--tls"},
     {"client_options::tick", "--tick"},
     {"client_options::connect_timeout", "--connect-timeout"},
-    {"client_options::session_timeout", "--session-timeout"},
     {"client_options::credentials", "--auth"},
     {"set client_options::acl to creator_acl()", "give --acl creator"},
     {"replace the list by client::async_set_acl", "replace the list (`colock root --take-over`)"},
@@ -96,7 +93,6 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"session_timeout", "--session-timeout"},
     {"safety_margin", "--safety-margin"},
     {"owner_data", "the data of the lock's node"},
-    {"lock_options::max_hold", "--max-hold"},
     {"tick is ", "--tick is "},
 };
 

@@ -2,11 +2,8 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "program/exit_status.hpp"
 #include "run/boot_time.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,6 +21,11 @@ using namespace std::chrono_literals;
 bool run_result::was_killed() const noexcept
 {
     return loss || guardian_lost || WIFSIGNALED(wait_status);
+}
+
+int status_of(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
 asio::awaitable<run_result> command_run::carry_out(const std::vector<variable>& environment)
@@ -92,10 +94,8 @@ bool command_run::renew()
 
 asio::awaitable<void> command_run::renew_for_ever()
 {
-    asio::steady_timer next{co_await asio::this_coro::executor};
     for (;;) {
-        next.expires_after(100ms);
-        co_await next.async_wait(asio::use_awaitable);
+        co_await pause(100ms);
         renew();
         in_.guardian.keep_going();
     }

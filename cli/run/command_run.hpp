@@ -42,6 +42,9 @@ struct run_surroundings {
     std::optional<std::uint32_t> shard = {}; // for which it runs
 };
 
+// For a shell: 128 and the number when a signal has ended the command.
+[[nodiscard]] int status_of(int wait_status);
+
 class command_run {
 public:
     command_run(const run_surroundings& all, const holding& held) : in_{all}, held_{held} {}

@@ -2,6 +2,7 @@
 
 #include <colock/log.hpp>
 
+#include "connect/duration.hpp"
 #include "program/failure.hpp"
 #include "program/text.hpp"
 #include "run/boot_time.hpp"
@@ -11,12 +12,9 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -37,19 +35,6 @@ json::value text_or_null(const std::string& text)
     return text.empty() ? json::value() : json::value(text);
 }
 
-// "2026-11-27T03:00:00.125Z"
-std::string now_in_words()
-{
-    ::timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    ::tm utc{};
-    ::gmtime_r(&now.tv_sec, &utc);
-    char day[32], text[64];
-    ::strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
-    std::snprintf(text, sizeof text, "%s.%03ldZ", day, now.tv_nsec / 1'000'000);
-    return text;
-}
-
 // Names and words of others, too.
 void make_printable(json::object& all)
 {
@@ -63,7 +48,7 @@ void make_printable(json::object& all)
 json::object beginning(std::string_view event, const std::string& path)
 {
     return {{"event", event},
-            {"time", now_in_words()},
+            {"time", moment_words(std::chrono::system_clock::now())},
             {"monotonic_ms", in_ms(boot_time())},
             {"path", path}};
 }

@@ -43,7 +43,7 @@ std::size_t width()
 std::string holder_name(const queue_entry& e)
 {
     const auto owner = e.owner();
-    if (owner.host && owner.pid && owner.program) {
+    if (owner.host) {
         return *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program + ')';
     }
     constexpr std::size_t most = 60;

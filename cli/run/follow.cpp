@@ -5,10 +5,10 @@
 #include <colock/queue_view.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/duration.hpp"
 #include "connect/run_client.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
-#include "run/once_per.hpp"
 
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
@@ -35,10 +35,9 @@ std::string words_for_leader(const std::optional<std::string>& leader)
     }
     const auto owner = parse_owner(*leader);
     constexpr std::size_t longest = 240;
-    return printable(owner.host && owner.pid && owner.program
-                         ? *owner.host + ':' + std::to_string(*owner.pid) + " (" + *owner.program +
-                               ')'
-                         : *leader,
+    return printable(owner.host ? *owner.host + ':' + std::to_string(*owner.pid) + " (" +
+                                      *owner.program + ')'
+                                : *leader,
                      longest);
 }
 
@@ -56,9 +55,7 @@ public:
 private:
     void write(std::string_view event, const std::string& words, json::value leader) const
     {
-        // text_of() rounds up, to a moment that would not have come.
-        const auto now =
-            text_of(std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+        const auto now = time_words(std::chrono::system_clock::now());
         std::cout << (as_json_ ? json::serialize(json::object{{"event", event},
                                                               {"time", now},
                                                               {"path", printable(path_)},

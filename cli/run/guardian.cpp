@@ -201,7 +201,7 @@ private:
             } else {
                 run_->ended_at = boot_time();
             }
-            send_or_drop(supervisor_, {message_kind::ended, status});
+            send_or_drop(supervisor_, {message_kind::ended});
         }
         // Each process that is left has an ancestor here.
         if (run_ && ended < 0 && errno == ECHILD) {

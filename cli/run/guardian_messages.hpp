@@ -16,10 +16,10 @@ enum class message_kind : std::int32_t {
     started,      // `value`: the command's process, which is its group, too
     cannot_start, // `value`: errno
     stopped,      // `value`: the signal by which the command was stopped
-    ended,        // `value`: the wait status of the command; something it has started may be left
+    ended,        // the command has ended; something it has started may be left
     left_behind, // `value`: so many processes outlive the command, and are ended. `text`: "1234 name", a line each
     refused, // `value`: so many processes cannot be ended, those of another user
-    over,    // `value`: the same; nothing is left. `text`: empty when that was so before the bound
+    over, // `value`: the wait status of the command; nothing is left. `text`: empty when that was so before the bound
 };
 
 struct message {

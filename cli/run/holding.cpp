@@ -110,11 +110,6 @@ asio::awaitable<error_code> holding::wait_lost() const
     co_return co_await std::get<permit>(held_).async_wait_lost(asio::use_awaitable);
 }
 
-asio::awaitable<void> holding::wait_revoked() const
-{
-    return wait_revoked(0);
-}
-
 asio::awaitable<void> holding::wait_revoked(std::size_t from) const
 {
     const auto* one = std::get_if<held_lock>(&held_);

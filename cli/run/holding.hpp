@@ -41,13 +41,12 @@ public:
 
     // Gives the reason of the loss. Throws when it is cancelled.
     boost::asio::awaitable<error_code> wait_lost() const;
-    // Until a client asks for the lock, or for one of several. Nobody can ask for permits.
-    boost::asio::awaitable<void> wait_revoked() const;
+    // Until a client asks for the lock, or for one of several, from this one on. Nobody can ask for permits.
+    boost::asio::awaitable<void> wait_revoked(std::size_t from = 0) const;
     boost::asio::awaitable<error_code> release();
 
 private:
     [[nodiscard]] const held_lock* lock() const noexcept;
-    boost::asio::awaitable<void> wait_revoked(std::size_t from) const;
 
     std::variant<held_lock, permit, const held_lock*, multi_guard> held_;
 };

@@ -8,8 +8,6 @@
 #include "run/own_ancestor.hpp"
 #include "run/work_switch.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -117,11 +115,9 @@ asio::awaitable<void> lock_wait::until_off()
 // Never returns.
 asio::awaitable<void> lock_wait::show_wait()
 {
-    asio::steady_timer next{co_await asio::this_coro::executor};
     for (;;) {
         const auto pause_before = say_.next_look();
-        next.expires_after(pause_before.value_or(std::chrono::hours{1}));
-        co_await next.async_wait(asio::use_awaitable);
+        co_await pause(pause_before.value_or(std::chrono::hours{1}));
         if (pause_before && zk_.state() == connection_state::connected) {
             try {
                 co_await show_queue();

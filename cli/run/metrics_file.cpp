@@ -153,6 +153,12 @@ void put_in_place(const std::string& name, const std::string& text, const struct
     // One process at a time comes here, so this name is its own. The collector reads *.prom only.
     const auto slash = name.rfind('/') + 1;
     const auto next = name.substr(0, slash) + '.' + name.substr(slash) + ".new";
+    const auto give_up = [&](const std::string& what) {
+        const auto why = errno;
+        ::unlink(next.c_str());
+        errno = why;
+        refuse_file(what);
+    };
     {
         const metrics_handle to{next, O_WRONLY | O_CREAT | O_TRUNC, 0600};
         // Others who share the file go on to write it. Root may give it to its owner, a member of its group to that.
@@ -162,21 +168,18 @@ void put_in_place(const std::string& name, const std::string& text, const struct
         // With an access control list the bits of the group are the list's mask.
         const bool has_list = ::getxattr(name.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
         if (::fchmod(to, as.st_mode & (has_list ? 0707 : 0777)) != 0) {
-            refuse_file("cannot write " + next);
+            give_up("cannot write " + next);
         }
         for (std::string_view left = text; !left.empty();) {
             const auto size = ::write(to, left.data(), left.size());
             if (size < 0 && errno != EINTR) {
-                const auto why = errno;
-                ::unlink(next.c_str());
-                errno = why;
-                refuse_file("cannot write " + next);
+                give_up("cannot write " + next);
             }
             left.remove_prefix(size < 0 ? 0 : static_cast<std::size_t>(size));
         }
     }
     if (::rename(next.c_str(), name.c_str()) != 0) {
-        refuse_file("cannot replace " + name);
+        give_up("cannot replace " + name);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "run/nursery.hpp"
 
+#include "connect/awaiting.hpp"
 #include "program/failure.hpp"
 #include "program/open_files.hpp"
 #include "run/guardian_link.hpp"
@@ -7,7 +8,6 @@
 #include "run/process_tree.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -352,14 +352,9 @@ void nursery::keep_going()
 asio::awaitable<void> nursery::end_what_is_left_of(pid_t guardian, std::function<void(int)> refused)
 {
     // Its children are its own until it has ended, and the nursery has noticed.
-    asio::steady_timer next{co_await asio::this_coro::executor};
-    for (;;) {
-        if (!contains(children_of(process_), guardian)) {
-            break;
-        }
+    while (contains(children_of(process_), guardian)) {
         keep_going();
-        next.expires_after(std::chrono::milliseconds{1});
-        co_await next.async_wait(asio::use_awaitable);
+        co_await pause(std::chrono::milliseconds{1});
     }
     co_await orphans_.end([this] { return own_processes(); }, std::move(refused));
 }

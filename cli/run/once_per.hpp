@@ -81,7 +81,7 @@ struct starts {
                                                    servers_time joined, servers_time newest,
                                                    const std::string& token);
 
-// As "2026-11-27T03:00:00Z".
+// As "2026-11-27T03:00:00Z", rounded up to a second.
 [[nodiscard]] std::string text_of(servers_time t);
 
 } // namespace colock::cli

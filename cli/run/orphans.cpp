@@ -1,10 +1,7 @@
 #include "run/orphans.hpp"
 
+#include "connect/awaiting.hpp"
 #include "run/process_tree.hpp"
-
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,8 +74,7 @@ asio::awaitable<void> orphans::end(std::function<std::vector<pid_t>()> own,
                                    std::function<void(int)> refused) const
 {
     using namespace std::chrono_literals;
-    asio::steady_timer next{co_await asio::this_coro::executor};
-    for (auto pause = 5ms;;) {
+    for (auto wait = 5ms;;) {
         int number = 0;
         const auto round = end_some(own(), number);
         if (round == round_end::over) {
@@ -87,10 +83,9 @@ asio::awaitable<void> orphans::end(std::function<std::vector<pid_t>()> own,
         if (number != 0) {
             refused(number);
         }
-        next.expires_after(round == round_end::reaped ? 0ms : pause);
-        pause = round == round_end::reaped ? 5ms
-                                           : std::min<std::chrono::milliseconds>(2 * pause, 250ms);
-        co_await next.async_wait(asio::use_awaitable);
+        const bool has_reaped = round == round_end::reaped;
+        co_await pause(has_reaped ? 0ms : wait);
+        wait = has_reaped ? 5ms : std::min<std::chrono::milliseconds>(2 * wait, 250ms);
     }
 }
 

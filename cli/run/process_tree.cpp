@@ -134,14 +134,14 @@ std::vector<process> all_processes()
     return all;
 }
 
-std::vector<process> processes_below_this()
+std::vector<process> processes_below_this(const std::vector<pid_t>& spared)
 {
     const auto all = all_processes();
     std::vector<process> below;
     std::vector<pid_t> parents{::getpid()};
     for (std::size_t i = 0; i < parents.size(); ++i) {
         for (const auto& p : all) {
-            if (p.parent == parents[i]) {
+            if (p.parent == parents[i] && !contains(spared, p.id)) {
                 parents.push_back(p.id);
                 below.push_back(p);
             }
@@ -189,21 +189,12 @@ std::vector<pid_t> some_own_children()
 int signal_all_below_this(int number, const std::function<void()>& reap,
                           const std::vector<pid_t>& spared)
 {
-    const auto all = all_processes();
-    std::vector<pid_t> below{::getpid()};
-    for (std::size_t i = 0; i < below.size(); ++i) {
-        for (const auto& p : all) {
-            if (p.parent == below[i] && !contains(spared, p.id)) {
-                below.push_back(p.id);
-            }
-        }
-    }
     int refused = 0;
-    for (std::size_t i = 1; i < below.size(); ++i) {
-        if (::kill(below[i], number) != 0 && errno == EPERM) {
+    for (const auto& p : processes_below_this(spared)) {
+        if (::kill(p.id, number) != 0 && errno == EPERM) {
             ++refused;
         } else if (number == SIGTERM) {
-            ::kill(below[i], SIGCONT);
+            ::kill(p.id, SIGCONT);
         }
     }
     if (number == SIGKILL) {

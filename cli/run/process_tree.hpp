@@ -24,9 +24,9 @@ struct process {
     std::string name; // 15 characters at most, and what others have chosen
     bool has_ended;   // and waits for its parent
 };
-// All that /proc shows; and those of them below this process.
+// All that /proc shows; and those of them below this process, without `spared` and what is below them.
 [[nodiscard]] std::vector<process> all_processes();
-[[nodiscard]] std::vector<process> processes_below_this();
+[[nodiscard]] std::vector<process> processes_below_this(const std::vector<pid_t>& spared = {});
 
 [[nodiscard]] inline bool contains(const std::vector<pid_t>& all, pid_t one)
 {
@@ -39,9 +39,9 @@ struct process {
 // Those of this process, without a look at all others: cheap, and some may be missing.
 [[nodiscard]] std::vector<pid_t> some_own_children();
 
-// Sends a signal to each process below this one, but not to those below `spared`. SIGTERM is followed by SIGCONT, or a
-// stopped process would not hear of it. Gives the number of processes that this process may not signal: those of another
-// user. `reap` reaps those that have ended; it is called between looks.
+// Sends a signal to each process below this one, but not to `spared` and what is below them. SIGTERM is followed by SIGCONT,
+// or a stopped process would not hear of it. Gives the number of processes that this process may not signal: those of
+// another user. `reap` reaps those that have ended; it is called between looks.
 int signal_all_below_this(int number, const std::function<void()>& reap,
                           const std::vector<pid_t>& spared = {});
 

@@ -192,7 +192,7 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     b.servers =
         to_client_options(o.servers, [&b](const std::string& text) { b.warnings.push_back(text); });
     b.servers.acl = acl_of(o.acl, b.servers);
-    b.servers.close_timeout = std::max(1ms, o.release_timeout);
+    b.servers.close_timeout = o.release_timeout;
     b.terms = {o.grace, margin};
     if (o.notify) {
         b.manager = service_manager::take();
@@ -231,8 +231,7 @@ supervision supervision_of(const run_options& o, const std::string& name, lock_k
     s.limit = o.try_only ? 0ms : o.timeout;
     s.retries = o.retries.value_or(0);
     s.busy_status = o.busy_status;
-    s.leave = daemons{o.leave};
-    s.report.leave = s.leave;
+    s.report.leave = daemons{o.leave};
     return s;
 }
 

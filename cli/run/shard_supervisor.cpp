@@ -3,6 +3,7 @@
 #include <colock/diagnostics.hpp>
 
 #include "connect/awaiting.hpp"
+#include "connect/run_client.hpp"
 #include "connect/until_signal.hpp"
 #include "program/failure.hpp"
 #include "run/command_run.hpp"
@@ -24,7 +25,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -43,11 +43,6 @@ namespace {
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
-
-int status_of(int wait_status)
-{
-    return WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-}
 
 class shard_supervisor {
 public:
@@ -165,11 +160,7 @@ private:
 
     asio::awaitable<void> work()
     {
-        diagnostics why;
-        const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
-        if (ec) {
-            throw failure_of(ec, why.message());
-        }
+        co_await connect(zk_);
         adopt_orphans();
         asio::co_spawn(context_, keep_nursery_going(), [](const std::exception_ptr& failed) {
             if (failed) {

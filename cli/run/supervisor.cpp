@@ -29,11 +29,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,9 +65,7 @@ outcome outcome_of(const failure& f, int wait_status = 0)
 
 outcome outcome_of_command(int wait_status)
 {
-    const int status =
-        WIFSIGNALED(wait_status) ? signalled + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
-    return {status, "command", {}, wait_status};
+    return {status_of(wait_status), "command", {}, wait_status};
 }
 
 class supervisor {
@@ -77,7 +73,7 @@ public:
     // In this order: signals are looked at before anybody changes them, and the guardian is forked before there is a thread.
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
-                                  inherited_, terminal_, what.shown, what.leave}},
+                                  inherited_, terminal_, what.shown, what.report.leave}},
           zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
           say_{what.program, paths_of(what.lock), what.report, what.manager}
     {

@@ -1,7 +1,6 @@
 // The supervisor: holds the lock while a command runs under its guardian.
 #pragma once
 
-#include "run/daemons.hpp"
 #include "run/lock_choice.hpp"
 #include "run/once_per.hpp"
 #include "run/restarts.hpp"
@@ -35,7 +34,6 @@ struct supervision : run_basis {
     std::optional<int> busy_status; // in place of busy and timed_out
     job_terms job;
     std::optional<std::chrono::milliseconds> max_hold; // of the command
-    daemons leave = daemons{};                         // of the command
 };
 
 // Runs the command under the lock, and gives the exit status: that of the command, or one of exit_status. Throws failure

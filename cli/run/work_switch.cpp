@@ -6,8 +6,6 @@
 #include "connect/awaiting.hpp"
 #include "program/failure.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
 #include <utility>
 

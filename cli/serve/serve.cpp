@@ -1,4 +1,5 @@
 // colock serve: a ZooKeeper server in memory, for development and tests.
+#include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
 #include "connect/until_signal.hpp"
 #include "program/failure.hpp"
@@ -8,9 +9,7 @@
 #include "serve/tls.hpp"
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <iostream>
@@ -111,8 +110,7 @@ asio::awaitable<int> serve(const serve_options& o)
     if (!std::cout) {
         throw failure{usage, "the standard output cannot be written"};
     }
-    asio::steady_timer never{executor, asio::steady_timer::time_point::max()};
-    co_await never.async_wait(asio::use_awaitable);
+    co_await wait_for_ever();
     co_return success;
 }
 

@@ -1,23 +1,34 @@
 // `colock doctor`, with servers that suit and with others that do not.
+#include <colock/client.hpp>
 #include <support/admin_session.hpp>
 #include <support/loopback_port.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "doctor_findings.hpp"
+#include "health/findings.hpp"
+#include "health/session_look.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace colock::test::health_doctor_test {
 
+namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 namespace {
@@ -223,6 +234,22 @@ BOOST_AUTO_TEST_CASE(what_looks_left_over_is_named)
     admin.remove_tree("/left");
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_at_leases_is_no_semaphore)
+{
+    using mode = admin_session::mode;
+    admin_session admin{server().connect_string()};
+    admin.create_path("/named/leases");
+    admin.create("/named/leases/x-lock-", {}, mode::persistent_sequential);
+    BOOST_TEST(look(server().connect_string(), {"/named"}).commands_for("leftover") ==
+               "colock break --node x-lock-0000000000 /named/leases\n");
+    admin.remove_tree("/named");
+    admin.create_path("/named/leases");
+    admin.create("/named/leases/x-lease-", {}, mode::persistent_sequential);
+    BOOST_TEST(look(server().connect_string(), {"/named"}).commands_for("leftover") ==
+               "colock break --node x-lease-0000000000 /named\n");
+    admin.remove_tree("/named");
+}
+
 // As somebody types it who has pasted these lines.
 std::string findings_after(const std::string& lines, const std::string& path,
                            std::vector<std::string> environment)
@@ -388,6 +415,50 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt)
         BOOST_TEST((status == 128 + number || status == 0)); // it may have been quicker
         check_nothing_is_left(nodes);
     }
+}
+
+// While each of the requests that remove its nodes is under way.
+BOOST_AUTO_TEST_CASE(nothing_is_left_after_an_interrupt_of_the_removal)
+{
+    admin_session admin{server().connect_string()};
+    asio::io_context context;
+    client_options options;
+    options.hosts = server().connect_string();
+    client zk{context, options};
+    bool is_connected = false;
+    zk.async_connect([&](const error_code& ec) { is_connected = !ec; });
+    while (!is_connected) {
+        BOOST_TEST_REQUIRE(context.run_one() == 1U);
+    }
+    std::uint64_t sent = 0;
+    for (bool was_over = false; !was_over; ++sent) {
+        cli::findings found{false};
+        asio::cancellation_signal stop;
+        std::optional<bool> interrupted;
+        asio::co_spawn(context, cli::look_at_session(zk, "/", found),
+                       asio::bind_cancellation_slot(stop.slot(), [&](const std::exception_ptr& e) {
+                           interrupted = bool{e};
+                       }));
+        while (!has(found.json(), "latency")) {
+            context.run_one();
+        }
+        for (const auto before = zk.stats().requests;
+             !interrupted && zk.stats().requests < before + sent;) {
+            context.run_one();
+        }
+        was_over = interrupted.has_value();
+        stop.emit(asio::cancellation_type::terminal);
+        while (!interrupted) {
+            context.run_one();
+        }
+        BOOST_TEST(*interrupted == !was_over);
+        for (const auto& name : admin.children("/")) {
+            BOOST_TEST(!name.starts_with(".colock-doctor-"), sent);
+        }
+    }
+    BOOST_TEST(sent > 4U);
+    zk.async_close([](const error_code&) {});
+    context.run();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -93,6 +93,18 @@ BOOST_AUTO_TEST_CASE(connections_that_a_server_tells)
     BOOST_TEST((first.timeout == std::chrono::seconds{4} && first.last_heard == 16407792));
     BOOST_TEST(all.at(-1).address == "[0:0:0:0:0:0:0:1]:53550");
     BOOST_TEST(!all.at(-1).last_heard);
+    // What could not be subtracted, or told in nanoseconds.
+    for (const auto* wrong : {"-9223372036854775808", "-1", "9223372036854775807"}) {
+        const auto some = connections_in_cons(std::string{" /a:1[1](sid=0x7,to="} + wrong +
+                                              ",lresp=" + wrong + ",llat=2)\n");
+        BOOST_TEST_REQUIRE(some.size() == 1U);
+        BOOST_TEST((some.at(7).timeout.count() == 0 && !some.at(7).last_heard), wrong);
+        const auto told = connections_in_json(
+            std::string{R"({"connections":[{"session_id":7,"session_timeout":)"} + wrong +
+            R"(,"last_response_time":)" + wrong + "}]}");
+        BOOST_TEST_REQUIRE((told && told->size() == 1U));
+        BOOST_TEST((told->at(7).timeout.count() == 0 && !told->at(7).last_heard), wrong);
+    }
 
     const auto json = connections_in_json(
         R"({"connections":[{"remote_socket_address":"127.0.0.1:1","session_id":7,)"

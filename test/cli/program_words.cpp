@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(no_text_of_the_library_shows_its_names)
         BOOST_TEST(!has_names_of_the_library(text), text);
     }
     using colock::cli::in_own_words;
-    BOOST_TEST(in_own_words("set client_options::tls, or not") == "use --tls or --tls-ca, or not");
+    BOOST_TEST(in_own_words("set client_options::acl to creator_acl(), or not") ==
+               "give --acl creator, or not");
     BOOST_TEST(in_own_words("lock /a/safety_margin: no") == "lock /a/safety_margin: no");
 }
 
