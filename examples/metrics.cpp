@@ -28,13 +28,20 @@ using namespace std::chrono_literals;
 
 void rethrow(std::exception_ptr e)
 {
-    if (e) {
-        std::rethrow_exception(e);
+    try {
+        if (e) {
+            std::rethrow_exception(e);
+        }
+    } catch (const boost::system::system_error& failure) {
+        if (failure.code() != colock::errc::client_closed) { // as it is at SIGTERM
+            throw;
+        }
     }
 }
 
 asio::awaitable<void> work(colock::client& zk)
 {
+    co_await zk.async_connect(asio::use_awaitable);
     asio::steady_timer pause{co_await asio::this_coro::executor};
     colock::mutex orders{zk, "/locks/orders"};
     const auto turn = [&](const colock::unique_lock&) -> asio::awaitable<void> {
@@ -53,15 +60,6 @@ asio::awaitable<void> work(colock::client& zk)
     }
 }
 
-asio::awaitable<void> run(colock::client& zk)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    co_await zk.async_connect(asio::use_awaitable);
-    for (int i = 0; i != 4; ++i) {
-        asio::co_spawn(executor, work(zk), rethrow);
-    }
-}
-
 int main(int argc, char** argv)
 {
     const std::string port = argc > 1 ? argv[1] : "9464";
@@ -72,13 +70,15 @@ int main(int argc, char** argv)
         {.hosts = argc > 2 ? argv[2] : "127.0.0.1:2181", .observer = paths, .histograms = true}};
     const auto client = std::make_shared<metrics::of_client>(zk);
     asio::signal_set stop{context, SIGINT, SIGTERM};
-    stop.async_wait([&](auto...) { context.stop(); });
+    stop.async_wait([&](auto...) { zk.async_close([](colock::error_code) {}); });
     try {
         prometheus::Exposer exposer{"127.0.0.1:" + port};
         exposer.RegisterCollectable(client);
         exposer.RegisterCollectable(paths);
         std::cout << "metrics at port " << exposer.GetListeningPorts().front() << std::endl;
-        asio::co_spawn(context, run(zk), rethrow);
+        for (int i = 0; i != 4; ++i) {
+            asio::co_spawn(context, work(zk), rethrow);
+        }
         context.run();
     } catch (const std::exception& e) {
         std::cerr << e.what() << "\n  " << zk.last_error_detail() << '\n';

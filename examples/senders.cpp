@@ -6,6 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
+#include <exception>
 #include <exec/asio/use_sender.hpp>
 #include <exec/when_any.hpp>
 #include <iostream>

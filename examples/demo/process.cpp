@@ -11,10 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace demo {
 

@@ -11,11 +11,9 @@
 
 #include <colock/colock.hpp>
 
-#include <algorithm>
 #include <cctype>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <ostream>

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(shards_move_to_those_who_live)
     alive.emplace_back(server.hosts(), "b");
     run_until_each_has(3);
 
-    alive.pop_back(); // it dies
-    server.expire(server.sessions().back());
+    server.expire(alive.back().zk.session_id());
+    alive.pop_back(); // it dies, and has done nothing since
     run_until_each_has(6);
 }

@@ -565,8 +565,6 @@ private:
     static void start_wait_state_change(const core_ptr&, op<error_code, connection_state>,
                                         connection_state seen);
 
-    // With it a session can be taken over; empty when there is none. For tests.
-    [[nodiscard]] std::string session_password() const;
     [[nodiscard]] static client_options only_hosts(std::string_view hosts);
 
     // Only lent: see borrowed_client.

@@ -26,27 +26,26 @@ error_code for_users(const error_code& ec)
     return ec == zookeeper_errc::session_expired ? error_code{errc::session_expired} : ec;
 }
 
-// Completes an operation with what `convert` makes of the reply to its request.
+// Completes an operation with what `convert` makes of the reply to its request. `convert` keeps the subscriber.
 template <class... Results, class Convert>
 void start_request(const core_ptr& core, detail::operation_ptr<error_code, Results...> op,
                    zk::call call, on_loss policy, Convert convert,
-                   std::shared_ptr<detail::watch_state> watching = nullptr)
+                   zk::watch_registry::subscriber* subscriber = nullptr)
 {
     core->dispatch([core, op = std::move(op), call = std::move(call), policy,
-                    convert = std::move(convert), watching = std::move(watching)]() mutable {
+                    convert = std::move(convert), subscriber]() mutable {
         const auto link = op.cancellation();
         if (link && link->requested() != asio::cancellation_type::none) {
             op.complete(asio::error::operation_aborted, Results{}...);
             return;
         }
-        auto* subscriber = watching.get();
-        auto r = detail::make_request(std::move(call), policy,
-                                      [op = std::move(op), convert = std::move(convert),
-                                       watching = std::move(watching)](zk::reply&& reply) mutable {
-                                          op->explain(reply.error, reply.detail);
-                                          reply.error = for_users(reply.error);
-                                          convert(op, std::move(reply));
-                                      });
+        auto r = detail::make_request(
+            std::move(call), policy,
+            [op = std::move(op), convert = std::move(convert)](zk::reply&& reply) mutable {
+                op->explain(reply.error, reply.detail);
+                reply.error = for_users(reply.error);
+                convert(op, std::move(reply));
+            });
         r->subscriber = subscriber;
         if (link) {
             link->bind([core = core.get(), raw = r.get(), policy](asio::cancellation_type type) {
@@ -170,7 +169,7 @@ void start_watch(const core_ptr& core, detail::operation_ptr<error_code, watched
             }
             o.complete(ec, std::move(result));
         },
-        state);
+        state.get());
 }
 
 } // namespace
@@ -398,11 +397,6 @@ connection_state client::state() const noexcept
 std::int64_t client::session_id() const noexcept
 {
     return core_->is_inherited() ? 0 : core_->session();
-}
-
-std::string client::session_password() const
-{
-    return core_->is_inherited() ? std::string{} : core_->published().password();
 }
 
 std::chrono::milliseconds client::session_timeout() const noexcept

@@ -11,18 +11,10 @@ session_state::~session_state()
     zk::wipe(identity_);
 }
 
-std::string session_state::password() const
-{
-    const std::lock_guard lock{mutex_};
-    return identity_.id != 0 ? std::string(identity_.password.begin(), identity_.password.end())
-                             : std::string{};
-}
-
 void session_state::assign(const zk::session_identity& identity, std::chrono::milliseconds timeout)
 {
     id_ = identity.id;
     timeout_ = timeout.count();
-    const std::lock_guard lock{mutex_};
     identity_ = identity;
 }
 

@@ -11,8 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
-#include <string>
 
 namespace colock::detail {
 
@@ -28,7 +26,6 @@ public:
     {
         return std::chrono::milliseconds{timeout_};
     }
-    [[nodiscard]] std::string password() const;
     // 0 while requests of users cannot be sent.
     [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
     [[nodiscard]] bool is_connected() const noexcept { return connection_id() != 0; }
@@ -54,8 +51,7 @@ private:
     std::atomic<std::int64_t> timeout_{0};
     std::atomic<std::uint64_t> connection_id_{0};
     std::uint64_t connections_ = 0;
-    mutable std::mutex mutex_;
-    zk::session_identity identity_;          // changed on the strand, and under the mutex
+    zk::session_identity identity_;
     waiting_list<connection_state> waiters_; // all of them have seen the present state
 };
 

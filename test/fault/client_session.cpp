@@ -43,13 +43,11 @@ BOOST_AUTO_TEST_CASE(a_session_survives_a_disconnection_and_its_state_is_told)
     s.connect();
     BOOST_TEST(!s.create(s.root + "/e", create_mode::ephemeral).failed());
     const auto session = s.zk.session_id();
-    const auto password = password_of(s.zk);
     for (const auto how : {cut_kind::reset, cut_kind::finish}) {
         s.disconnect(how);
         s.reconnect();
     }
     BOOST_TEST(s.zk.session_id() == session);
-    BOOST_TEST((password_of(s.zk) == password));
     BOOST_TEST(!s.get(s.root + "/e").failed());
     s.close();
     using enum connection_state;
@@ -96,6 +94,25 @@ BOOST_AUTO_TEST_CASE(what_waits_while_a_session_expires_is_sent_in_the_next_one)
     BOOST_TEST(!code_of(s.io, write).failed());
     BOOST_TEST(s.zk.session_id() != session);
     BOOST_TEST(write.value().stat.ephemeral_owner == s.zk.session_id());
+    s.close();
+}
+
+// One server wants an identity (-124), and serves the client once its operator has mended it.
+BOOST_AUTO_TEST_CASE(a_demand_for_an_identity_says_nothing_of_later_attempts)
+{
+    client_scene s;
+    s.connect();
+    s.proxy.on_reply(opcode::get_data, reaction::replace, {.replacement = -124});
+    BOOST_TEST(s.get("/") == zookeeper_errc::session_closed_require_sasl_auth);
+    BOOST_TEST(s.wait_for(connection_state::idle));
+    s.proxy.refuse(true);
+    const auto before = s.zk.stats().connect_attempts;
+    const outcome<> connected;
+    s.zk.async_connect(connected.handler());
+    BOOST_TEST(becomes_true(s.io, [&] { return s.zk.stats().connect_attempts >= before + 2; }));
+    BOOST_TEST(!connected.done());
+    s.proxy.refuse(false);
+    BOOST_TEST(!code_of(s.io, connected).failed());
     s.close();
 }
 

@@ -136,6 +136,7 @@ BOOST_AUTO_TEST_CASE(a_scrape_shows_what_the_locks_do)
     ask_prometheus(port);
     p.send_signal(SIGTERM);
     BOOST_TEST(p.wait().success());
+    check_nothing_left();
 }
 
 struct no_server {};

@@ -32,13 +32,6 @@ std::string base64(const std::string& bytes)
     return text;
 }
 
-const shared_acl& the_open_one()
-{
-    static const auto open =
-        std::make_shared<const colock::access_control_list>(colock::open_acl());
-    return open;
-}
-
 // A list is compared with all that a client is, at each request about its node. Real servers have no bound of their own.
 constexpr std::size_t most_entries = 1'000;
 
@@ -121,6 +114,13 @@ bool is_distinguished_name(const std::string& id)
 }
 
 } // namespace
+
+const shared_acl& the_open_one()
+{
+    static const auto open =
+        std::make_shared<const colock::access_control_list>(colock::open_acl());
+    return open;
+}
 
 std::string digest_of(const std::string& secret)
 {

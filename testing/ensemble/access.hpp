@@ -30,7 +30,10 @@ using shared_identities = std::shared_ptr<const identities>;
 // What a connection has said about itself is added to `to`. False when the server does not know the scheme.
 [[nodiscard]] bool authenticate(const claim& c, const std::string& address, identities& to);
 
-// What it takes to keep; nothing, if it is the open one, which all nodes share.
+// open_acl(), which all nodes that have it share.
+[[nodiscard]] const shared_acl& the_open_one();
+
+// What it takes to keep; nothing, if it is the open one.
 [[nodiscard]] std::size_t size_of(const colock::access_control_list& acl);
 
 [[nodiscard]] bool may(std::int32_t permission, const colock::access_control_list& acl,

@@ -1,4 +1,4 @@
-// Three ZooKeeper servers with a leader, as the real ones are: what they say, when, and in which order.
+// ZooKeeper servers with a leader, as the real ones are: what they say, when, and in which order.
 #pragma once
 
 #include "machine.hpp"

@@ -2,7 +2,6 @@
 #include "server.hpp"
 #include "stage.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace colock::simulated {
@@ -48,7 +47,7 @@ public:
     {
         if (accepted_ && zxid > reported_) {
             reported_ = zxid;
-            send({.what = peer_message::kind::logged, .from = server_.index(), .zxid = zxid});
+            send({.what = peer_message::kind::logged, .zxid = zxid});
         }
     }
 
@@ -150,9 +149,7 @@ private:
             disk.flushed(disk.last_zxid());
             reported_ = disk.last_zxid();
             accepted_ = true;
-            send({.what = peer_message::kind::new_leader_accepted,
-                  .from = server_.index(),
-                  .zxid = reported_});
+            send({.what = peer_message::kind::new_leader_accepted, .zxid = reported_});
             break;
         case peer_message::kind::proposal:
             if (m.proposed->zxid > disk.last_zxid()) {
@@ -169,7 +166,6 @@ private:
         case peer_message::kind::up_to_date: serve(); break;
         case peer_message::kind::ping:
             send({.what = peer_message::kind::pong,
-                  .from = server_.index(),
                   .touched = clients_ ? clients_->take_touched() : touches{}});
             break;
         case peer_message::kind::revalidated:
@@ -197,7 +193,6 @@ private:
         const bool is_new = epoch > disk.accepted_epoch;
         disk.accepted_epoch = epoch;
         send({.what = peer_message::kind::epoch_accepted,
-              .from = server_.index(),
               .epoch = disk.current_epoch,
               .zxid = disk.last_zxid(),
               .valid = is_new});

@@ -3,7 +3,6 @@
 #include "password.hpp"
 
 #include <algorithm>
-#include <type_traits>
 #include <variant>
 
 namespace colock::simulated {

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -22,8 +21,6 @@
 #include <vector>
 
 namespace colock::simulated {
-
-class upstream;
 
 class connection final : public watches::watcher {
 public:
@@ -73,7 +70,6 @@ public:
 
     // To be called once, when it is owned. `decided`: up to where the history is.
     void start(std::int64_t decided);
-    [[nodiscard]] bool is_over() const noexcept { return over_; }
     void accept(std::shared_ptr<stream> link);
     void end(); // closes all connections
 

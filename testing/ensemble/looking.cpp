@@ -1,7 +1,6 @@
 // A server that looks for a leader: it asks the others, and votes for the longest history.
 #include "server.hpp"
 
-#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>

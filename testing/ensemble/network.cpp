@@ -27,10 +27,9 @@ struct tcp {
         network::link* out = nullptr; // from here to there
         std::uint64_t process = 0;    // of that machine
         stream* object = nullptr;     // until it is closed
-        bool connected = false;
-        bool finished = false; // has sent its end
-        bool ended = false;    // nothing more comes, as far as this side knows
-        bool dead = false;     // it has been reset
+        bool finished = false;        // has sent its end
+        bool ended = false;           // nothing more comes, as far as this side knows
+        bool dead = false;            // it has been reset
 
         fifo<item> under_way;
         std::size_t held = 0; // of them, at the back, behind a cut
@@ -258,7 +257,6 @@ std::shared_ptr<stream> network::connect(machine& client, const std::string& add
 // The kernel of the server answers; its process learns of it when it runs.
 void network::accept(const std::shared_ptr<tcp>& connection)
 {
-    auto& server = connection->sides[1];
     const auto at = listeners_.find(connection->address);
     auto& to = at->second;
     if (!to.server->is_alive() || to.process != to.server->process()) {
@@ -269,9 +267,8 @@ void network::accept(const std::shared_ptr<tcp>& connection)
         return; // the client has given up
     }
     auto made = std::make_shared<stream>(*this, connection, true);
-    server.connected = true;
     push(connection, 1, established, {});
-    server.here->run([accept = to.accept, made = std::move(made)] { accept(made); });
+    connection->sides[1].here->run([accept = to.accept, made = std::move(made)] { accept(made); });
 }
 
 void network::push(const std::shared_ptr<tcp>& connection, std::size_t side, int kind,
@@ -352,7 +349,6 @@ void network::arrive_one(const std::shared_ptr<tcp>& connection, std::size_t sid
     const auto object = to.object == nullptr ? nullptr : to.object->shared_from_this();
     switch (kind) {
     case established:
-        to.connected = true;
         if (object == nullptr) {
             from.dead = true;
         } else if (object->handlers_.connected) {

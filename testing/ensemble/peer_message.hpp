@@ -25,11 +25,11 @@ struct peer_message {
         // A follower comes to its leader.
         follower_info,  // epoch: the newest that it has accepted
         leader_info,    // epoch: the new one
-        epoch_accepted, // epoch, zxid: of its history
+        epoch_accepted, // epoch, zxid: of its history; valid: it had not accepted this epoch before
         synchronise,    // what it lacks, or has too much of; zxid: up to this all is decided
         new_leader,
         new_leader_accepted,
-        up_to_date, // zxid: up to this all is decided
+        up_to_date, // serve clients
 
         // The leader and those who follow it.
         proposal,
@@ -45,7 +45,7 @@ struct peer_message {
     enum class doing { looking, following, leading };
 
     kind what = kind::ping;
-    std::size_t from = 0; // a server
+    std::size_t from = 0; // a server; of `follower_info`, a question and an answer
     doing state = doing::looking;
     std::int64_t epoch = 0;
     std::int64_t zxid = 0;
@@ -56,10 +56,10 @@ struct peer_message {
     bool valid = false;
     touches touched = {};
 
-    // Of `synchronise`: instead of all that it has; up to which it keeps what it has; what comes then.
-    std::shared_ptr<const tree> snapshot = {};
-    std::int64_t keep = 0;
-    std::vector<shared_transaction> records = {};
+    // Of `synchronise`.
+    std::shared_ptr<const tree> snapshot = {}; // takes the place of all that the follower has
+    std::int64_t keep = 0; // without a snapshot it keeps its own up to this zxid
+    std::vector<shared_transaction> records = {}; // it appends them
 };
 
 } // namespace colock::simulated

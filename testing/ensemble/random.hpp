@@ -4,24 +4,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace colock::simulated {
 
 // splitmix64. The distributions are ours, too: those of the standard library differ between implementations.
 class random {
 public:
-    using result_type = std::uint64_t;
-
     explicit random(std::uint64_t seed) noexcept : state_{seed} {}
 
-    [[nodiscard]] static constexpr result_type min() noexcept { return 0; }
-    [[nodiscard]] static constexpr result_type max() noexcept
-    {
-        return std::numeric_limits<result_type>::max();
-    }
-
-    result_type operator()() noexcept
+    std::uint64_t operator()() noexcept
     {
         state_ += 0x9e3779b97f4a7c15u;
         auto z = state_;

@@ -7,22 +7,6 @@
 
 namespace colock::simulated {
 
-namespace {
-
-shared_acl to_all(std::int32_t permissions)
-{
-    return std::make_shared<const colock::access_control_list>(
-        colock::access_control_list{{permissions, "world", "anyone"}});
-}
-
-const shared_acl& open_to_all()
-{
-    static const auto acl = to_all(colock::permission_all);
-    return acl;
-}
-
-} // namespace
-
 std::string_view tree::node::name() const noexcept
 {
     return std::string_view{path}.substr(path.rfind('/') + 1);
@@ -66,10 +50,11 @@ tree::tree()
         nodes_.emplace(std::move(path), std::move(made));
         return at;
     };
-    root_ = add("", nullptr, open_to_all(), 0);
-    auto* own = add("/zookeeper", root_, open_to_all(), 0);
-    add("/zookeeper/quota", own, open_to_all(), 0);
-    add("/zookeeper/config", own, to_all(colock::permission_read), -1);
+    root_ = add("", nullptr, the_open_one(), 0);
+    auto* own = add("/zookeeper", root_, the_open_one(), 0);
+    add("/zookeeper/quota", own, the_open_one(), 0);
+    add("/zookeeper/config", own,
+        std::make_shared<const colock::access_control_list>(colock::read_only_acl()), -1);
 }
 
 tree::tree(const tree& other)
@@ -106,6 +91,18 @@ const tree::node* tree::find(std::string_view path) const
     }
     const auto at = nodes_.find(path);
     return at == nodes_.end() ? nullptr : at->second.get();
+}
+
+std::vector<std::string> tree::children(std::string_view path) const
+{
+    std::vector<std::string> names;
+    if (const auto* parent = find(path); parent != nullptr) {
+        for (const auto* child : parent->children) {
+            names.emplace_back(child->name());
+        }
+    }
+    std::ranges::sort(names);
+    return names;
 }
 
 void tree::apply(const transaction& t, witness* told, std::vector<result>* results)

@@ -96,6 +96,8 @@ public:
                std::vector<result>* results = nullptr);
 
     [[nodiscard]] const node* find(std::string_view path) const; // "/" or "" for the root
+    // Their names, sorted; none without the node.
+    [[nodiscard]] std::vector<std::string> children(std::string_view path) const;
     [[nodiscard]] std::int64_t last_zxid() const noexcept { return last_zxid_; }
     [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); } // with the root
 

@@ -113,16 +113,8 @@ std::vector<std::int64_t> server::sessions() const
 
 std::vector<std::string> server::nodes(const std::string& path) const
 {
-    return impl_->perform([this, &path] {
-        std::vector<std::string> all;
-        if (const auto* n = impl_->at.way_in.server().nodes().find(path)) {
-            for (const auto* child : n->children) {
-                all.emplace_back(child->name());
-            }
-        }
-        std::ranges::sort(all);
-        return all;
-    });
+    return impl_->perform(
+        [this, &path] { return impl_->at.way_in.server().nodes().children(path); });
 }
 
 } // namespace colock::testing

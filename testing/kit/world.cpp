@@ -28,7 +28,7 @@ using namespace simulated;
 
 namespace {
 
-// Later ones overflow.
+// Longer ones overflow.
 void refuse_odd(std::chrono::milliseconds time)
 {
     using namespace std::chrono_literals;
@@ -474,14 +474,7 @@ std::vector<std::int64_t> world::sessions(const std::string& process) const
 
 std::vector<std::string> world::nodes(const std::string& path) const
 {
-    std::vector<std::string> all;
-    if (const auto* found = impl_->servers.decided().find(path)) {
-        for (const auto* child : found->children) {
-            all.emplace_back(child->name());
-        }
-    }
-    std::ranges::sort(all);
-    return all;
+    return impl_->servers.decided().children(path);
 }
 
 std::optional<std::string> world::data(const std::string& path) const

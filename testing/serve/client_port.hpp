@@ -83,7 +83,8 @@ private:
     bool greeted_ = false; // it has asked for a session
     bool tells_reading_ = false;
     std::deque<answer_shape> expected_;
-    // The requests that prove an identity and that end the session. Each is answered before the next is read.
+    // The numbers of the last request that proves an identity, and of the one that ends the session. One of each is
+    // enough: clients use one number for all proofs.
     std::int32_t proving_ = 0, closing_ = 0;
     std::int64_t session_ = 0;
     std::chrono::milliseconds timeout_{};

@@ -1,5 +1,7 @@
 #include "memory_server.hpp"
 
+#include "client_port.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -46,8 +48,6 @@ memory_server::memory_server(server_settings settings)
     net_.delay_all(std::chrono::microseconds{0}, std::chrono::microseconds{0});
     advance(0ns);
 }
-
-memory_server::~memory_server() = default;
 
 // ZooKeeper's own, unless sessions are to be shorter than it allows. Half of it has to be some time, too.
 std::chrono::milliseconds memory_server::tick() const noexcept

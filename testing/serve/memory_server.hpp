@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +53,6 @@ public:
     explicit memory_server(server_settings settings);
     memory_server(const memory_server&) = delete;
     memory_server& operator=(const memory_server&) = delete;
-    ~memory_server();
 
     // What is due so long after the beginning, and before.
     void advance(std::chrono::nanoseconds since_begin) { time_.run_until(since_begin); }

@@ -25,20 +25,11 @@ std::string hex(std::int64_t number)
     return text;
 }
 
-std::string received_by(const memory_server& s)
+std::string sum_of(std::uint64_t client_port::traffic::*what, const memory_server& s)
 {
     std::uint64_t sum = 0;
     for (const auto& [number, p] : s.ports()) {
-        sum += p->counted().received;
-    }
-    return std::to_string(sum);
-}
-
-std::string sent_by(const memory_server& s)
-{
-    std::uint64_t sum = 0;
-    for (const auto& [number, p] : s.ports()) {
-        sum += p->counted().sent;
+        sum += p->counted().*what;
     }
     return std::to_string(sum);
 }
@@ -63,7 +54,9 @@ std::string connections(const memory_server& s)
 std::string srvr(const memory_server& s)
 {
     return "Zookeeper version: " + std::string{version} +
-           "\nLatency min/avg/max: 0/0.0/0\nReceived: " + received_by(s) + "\nSent: " + sent_by(s) +
+           "\nLatency min/avg/max: 0/0.0/0\nReceived: " +
+           sum_of(&client_port::traffic::received, s) +
+           "\nSent: " + sum_of(&client_port::traffic::sent, s) +
            "\nConnections: " + std::to_string(s.ports().size()) +
            "\nOutstanding: 0\nZxid: " + hex(s.nodes().last_zxid()) +
            "\nMode: standalone\nNode count: " + std::to_string(s.nodes().size()) + '\n';
@@ -113,7 +106,8 @@ std::string dump(const memory_server& s)
 std::string mntr(const memory_server& s)
 {
     return "zk_version\t" + std::string{version} + "\nzk_server_state\tstandalone" +
-           "\nzk_packets_received\t" + received_by(s) + "\nzk_packets_sent\t" + sent_by(s) +
+           "\nzk_packets_received\t" + sum_of(&client_port::traffic::received, s) +
+           "\nzk_packets_sent\t" + sum_of(&client_port::traffic::sent, s) +
            "\nzk_num_alive_connections\t" + std::to_string(s.ports().size()) +
            "\nzk_outstanding_requests\t0\nzk_znode_count\t" + std::to_string(s.nodes().size()) +
            "\nzk_watch_count\t" + std::to_string(s.watches()) + "\nzk_approximate_data_size\t" +

@@ -3,7 +3,6 @@
 #include "openssl.hpp"
 #include "subject_name.hpp"
 
-#include <algorithm>
 #include <new>
 #include <utility>
 

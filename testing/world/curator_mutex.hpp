@@ -74,8 +74,6 @@ public:
         }
     }
 
-    [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
-
 private:
     [[nodiscard]] bool is_in_its_session() const
     {

@@ -47,11 +47,6 @@ struct access {
         return guard.nodes_;
     }
 
-    template <class Client>
-    [[nodiscard]] static auto session_password(const Client& c)
-    {
-        return c.session_password();
-    }
     // Of an election.
     template <class Election>
     [[nodiscard]] static auto& election_path(const Election& e) noexcept
@@ -66,7 +61,7 @@ struct access {
         return Object(std::forward<Parts>(parts)...);
     }
 
-    // As the operations of the guard, which are started so from their initiating functions.
+    // Start an operation of a guard, as its initiating function does.
     template <class Guard, class... Args>
     static void start_wait_lost(Args&&... args)
     {

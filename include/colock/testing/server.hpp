@@ -13,7 +13,7 @@ namespace colock::testing {
 /// How a `server` begins.
 struct server_options {
     /// How long sessions last: what clients ask for, within these limits. The server looks for expired sessions every
-    /// half of the first one, or every two seconds.
+    /// half of `least_session`, and every two seconds at least.
     std::chrono::milliseconds least_session{100};
     std::chrono::milliseconds most_session{60'000}; ///< The other limit.
 };

@@ -6,7 +6,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 

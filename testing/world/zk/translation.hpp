@@ -7,8 +7,8 @@
 #include "ensemble/wire.hpp"
 #include "zk/call.hpp"
 
-#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace colock::simulated {
 
