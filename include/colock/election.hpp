@@ -122,7 +122,7 @@ public:
 
     // Not one with a default argument: GCC 12 would destroy that twice in a co_await expression.
     /// A candidate of the election at `path`, with the default options. The others know it by `identity`, which
-    /// `async_leader` gives. It must not be `revocation_request` (`errc::invalid_option`).
+    /// `async_leader` gives. Neither it nor its last line may be `revocation_request` (`errc::invalid_option`).
     election(client& zk, std::string path, std::string identity);
     /// The same with these options. Operations refuse options that make no sense (`errc::invalid_option`).
     election(client& zk, std::string path, std::string identity, election_options options);
@@ -240,7 +240,7 @@ public:
     }
 
     /// Asks who stands for election: `identities` has the leader first, then the others in the order of their
-    /// turns. `async_view_queue` of the election returns more about them. Two round trips.
+    /// turns. `async_view_queue` of the election returns more about them. Two round trips for up to 64 candidates.
     ///
     /// The answer is what this client's server knows, which may lag a little. An identity may be "", as that of
     /// `async_leader`. While there is no connection it waits for one.

@@ -93,7 +93,7 @@ public:
     /// Completion signature: `void(error_code)`.
     /// Errors:
     ///  - `errc::not_held`: of no group. That of `async_wait_rejoin`: it is a member no more.
-    ///  - `errc::invalid_option`: `data` is `revocation_request`.
+    ///  - `errc::invalid_option`: `data` is `revocation_request`, or its last line is.
     ///  - `errc::request_too_large`, `zookeeper_errc::no_auth` and others of `client::async_set`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
@@ -131,7 +131,9 @@ public:
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_leave(CompletionToken&& token = CompletionToken())
     {
-        return detail::start<CompletionToken>(core_, token, &start_leave, std::move(node_));
+        return detail::start<CompletionToken>(
+            core_, token, &start_leave,
+            membership{core_, std::move(node_)}); // which leaves, too, if that never starts
     }
 
     /// The client's executor; that of the system, which has threads of its own, of no group.
@@ -151,8 +153,7 @@ private:
                                   detail::operation_ptr<error_code, std::uint64_t> op,
                                   std::shared_ptr<detail::member_node> node, std::uint64_t seen);
     static void start_leave(const std::shared_ptr<detail::client_core>&,
-                            detail::operation_ptr<error_code> op,
-                            std::shared_ptr<detail::member_node> node);
+                            detail::operation_ptr<error_code> op, membership who);
 
     std::shared_ptr<detail::client_core> core_;
     std::shared_ptr<detail::member_node> node_;

@@ -34,7 +34,8 @@ namespace colock {
 ///  - `errc::invalid_path`, `errc::invalid_option`: correct what the diagnostics name (`bind_diagnostics`).
 ///  - `errc::conflicting_maximum`: others have another `count` there. Use another path, or their count.
 ///  - `zookeeper_errc::no_auth`: those that only look need READ for the directory, others CREATE and DELETE, too.
-///  - `errc::session_full`, `errc::request_too_large`: the path is too long, or the session has too many nodes.
+///  - `errc::session_full`: the session has too many nodes. `errc::request_too_large`: the path is too long, or many more
+///    have arrived than `count` says.
 ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///

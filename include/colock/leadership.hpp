@@ -27,7 +27,7 @@ public:
     ///  - `errc::not_held`: this object is empty.
     ///  - that of `loss_reason()`: the leadership was lost, also when that shows only now (`errc::node_deleted`).
     ///  - `errc::revoked`: a client has asked for the leadership, and the identity stays as it is. Resign.
-    ///  - `errc::invalid_option`: `identity` is `revocation_request`, which asks the leader to resign.
+    ///  - `errc::invalid_option`: `identity` is `revocation_request`, or its last line is, which asks the leader to resign.
     ///  - `errc::request_too_large`: `identity` does not fit into a request.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to write the node.
     ///  - `errc::client_closed`, or `operation_aborted`: the client was closed; cancelled, or the client was

@@ -68,8 +68,9 @@ struct lock_roots {
 ///  - `errc::invalid_path`: the path is malformed. Nothing was sent.
 ///  - `errc::unprotected`: the node exists, and its list, or that of `.keep` or of another node below, gives others more
 ///    than to read; or `.keep` is ephemeral or has a time to live; or too many nodes are below a list that was
-///    replaced. Nothing was changed but what is below `.keep`. A client with the permission has to check what is below
-///    the named node, and then to replace its list by `client::async_set_acl`, or to delete it; or use another path.
+///    replaced. Nothing was changed but `.keep`, which may have been made, and what is below it. A client with the
+///    permission has to check what is below the named node, and then to replace its list by `client::async_set_acl`, or
+///    to delete it; or use another path.
 ///  - `zookeeper_errc::no_auth`: the node, or a parent, is somebody else's, who may have been quicker; or the list does not
 ///    contain this client. The diagnostics say which permission is missing on which node.
 ///  - `zookeeper_errc::invalid_acl`: the list has an unknown scheme, or it has the scheme "auth" and the client has no

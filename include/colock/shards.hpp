@@ -18,7 +18,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -142,8 +141,8 @@ class shard_bodies {
 public:
     struct turn {
         shard_id shard;
-        std::function<boost::asio::awaitable<void>(const shard_id&)> prepare; // first, if any
-        std::function<void()> began; // the lock is held; any thread
+        std::function<boost::asio::awaitable<void>()> prepare; // first, if any
+        std::function<void()> began;                           // the lock is held; any thread
         std::function<void(std::exception_ptr)> ended;
         bool body_threw = false; // while it held the lock
     };
@@ -182,7 +181,7 @@ public:
             const auto mine = access::make<owned_shard>(t->shard, held);
             try {
                 if (t->prepare) {
-                    co_await t->prepare(t->shard);
+                    co_await t->prepare();
                     if (held.loss_reason()) {
                         throw boost::system::system_error{errc::lock_lost, "async_run"};
                     }

@@ -2,9 +2,9 @@
 #include <colock/election.hpp>
 #include <colock/queue_view.hpp>
 
-#include "lock/local_queue.hpp"
 #include "lock/lock_path.hpp"
 #include "names/revocation.hpp"
+#include "queue/contender_driver.hpp"
 #include "recipes/change_watcher.hpp"
 #include "recipes/pauses.hpp"
 #include "recipes/query.hpp"

@@ -7,7 +7,6 @@
 #include "recipes/exposure.hpp"
 #include "recipes/pauses.hpp"
 #include "session/core.hpp"
-#include "session/on_cancel.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -63,8 +62,8 @@ public:
 private:
     using replies = std::vector<zk::reply>;
 
-    // Requests that are sent together, with their answers in the same order. `then` gets these after the last one, if none
-    // was lost.
+    // Requests that are sent together, with their answers in the same order. `then` gets these after the last one, unless one
+    // was lost or throttled, or the caller has gone.
     struct batch {
         std::vector<request*> open; // null where it is answered
         replies answers;

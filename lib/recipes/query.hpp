@@ -115,6 +115,8 @@ template <class... Results>
 }
 
 inline constexpr auto everybody = std::numeric_limits<std::size_t>::max();
+// Of reads: the server and the client keep no more than that in memory.
+inline constexpr std::size_t most_under_way = 64;
 
 // Marks those that hold the lock according to their order.
 void mark_holders(std::vector<queue_entry>& entries) noexcept;
@@ -224,8 +226,6 @@ public:
     }
 
 private:
-    // The server and the client keep no more than that in memory.
-    static constexpr std::size_t most_under_way = 64;
     // The client may refuse each read at once: other handlers of the executor get their turn between so many.
     static constexpr std::size_t most_at_once = 2'000;
 

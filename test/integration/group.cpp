@@ -120,6 +120,16 @@ BOOST_AUTO_TEST_CASE(members_come_and_go)
     check_nothing_left();
 }
 
+BOOST_AUTO_TEST_CASE(a_leave_that_is_never_started_leaves)
+{
+    auto& a = connect();
+    auto ann = join(a, "ann");
+    static_cast<void>(ann.async_leave());
+    BOOST_TEST(!ann);
+    BOOST_TEST(until([&] { return list(a).empty(); }));
+    check_nothing_left();
+}
+
 BOOST_AUTO_TEST_CASE(what_members_say_is_that_of_curators)
 {
     auto& a = connect();
@@ -392,6 +402,7 @@ BOOST_AUTO_TEST_CASE(bad_names_are_refused)
     group{a, "/"}.async_join({.name = "ann"}, bind_diagnostics(of_root, root.handler()));
     BOOST_TEST(code_of(io, root) == errc::invalid_path);
     BOOST_TEST(of_root.message() == "the group /: the path must not be \"/\"");
+    BOOST_TEST(a.last_error_detail() == of_root.message());
     diagnostics of_data;
     outcome<membership> data;
     group{a, directory}.async_join({.name = "ann", .data = "__REVOKE__"},

@@ -335,6 +335,7 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused)
     refused([](auto& o) { o.member = "a/b"; });
     refused([](auto& o) { o.moves_at_a_time = 0; });
     refused([](auto& o) { o.take_limit = 0ms; });
+    BOOST_TEST(c.last_error_detail().starts_with("the shards " + directory + ": "));
     refused([](auto& o) { o.count = 100'000; }, errc::session_full);
 
     // A member has three more nodes, beside the contenders for all shards.
@@ -347,6 +348,7 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused)
     auto& last = run(small, o);
     BOOST_TEST(ended(last));
     BOOST_TEST(last.code() == errc::session_full);
+    BOOST_TEST(small.last_error_detail().starts_with("10 shards take "));
     BOOST_TEST(small.stats().requests == asked); // before it takes any
 }
 

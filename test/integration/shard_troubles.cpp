@@ -138,6 +138,33 @@ BOOST_AUTO_TEST_CASE(who_may_not_read_the_assignment_fails_and_leaves_nothing)
     BOOST_TEST(!admin.exists(directory + "/members/bob").has_value()); // at once
 }
 
+// Whether somebody waits for it cannot be seen any more.
+BOOST_AUTO_TEST_CASE(a_shard_that_is_to_move_when_its_queue_may_not_be_read_any_more)
+{
+    auto& c = connect();
+    outcome<leadership> led;
+    election{c, directory + "/leader", "nobody"}.async_campaign(led.handler());
+    const auto term = value_of(io, led);
+    admin.create(directory + "/assignment", "12 shards\n0-11 ann\n");
+    tcp_proxy proxy{server.connect_string()};
+    auto& ann = run(connect_through(proxy), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    BOOST_TEST(until([&] { return child_watches() == 0; }));
+    admin.set(directory + "/assignment", "12 shards\n0-10 ann\n11 bob\n");
+    BOOST_TEST(until([&] { return child_watches() == 1; })); // on the queue
+    go_on(io, 50ms);                                         // the client knows that it is set
+    BOOST_TEST(all.of("ann") == 12u);
+    admin.set_acl(directory + "/locks/11", {{all_but_read}});
+    proxy.cut();
+    BOOST_TEST(has(ann, 11));
+    BOOST_TEST(!all.owners.contains(11));
+    BOOST_TEST(ann.bodies == 12u);
+    BOOST_TEST(ann.ends == 0u);
+    admin.set_acl(directory + "/locks/11", admin_session::open_to_all());
+    ann.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(ann));
+}
+
 BOOST_AUTO_TEST_CASE(a_node_among_the_members_that_may_not_be_read)
 {
     admin.create_path(directory + "/members");

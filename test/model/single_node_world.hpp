@@ -261,7 +261,7 @@ public:
                 if (std::ranges::any_of(s.contenders, [&](const contender& other) {
                         return lab[other.state].has_node();
                     })) {
-                    p.yield_turn();
+                    p.yield_turn(true);
                 }
                 const bool is_try = taken.session + lab.rules.tries >= sessions_.size();
                 is_try ? p.try_join(s.connected, id, out) : p.join(s.connected, id, out);

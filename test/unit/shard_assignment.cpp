@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(text_and_back)
         }
         const auto back = shard_table_in(text_of(table));
         BOOST_REQUIRE(back);
-        BOOST_TEST((*back == table));
+        BOOST_TEST((back->owners == table.owners && back->moving == table.moving));
     }
     BOOST_TEST(text_of({.owners = {"x", "x", "y z", "x", ""}, .moving = {2, 3}}) ==
                "5 shards\nnobody 4\n0-1,3 x\n2 y z\nmoving 2-3\n");

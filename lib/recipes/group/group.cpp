@@ -16,9 +16,6 @@ namespace detail {
 
 namespace {
 
-// The server and the client keep no more than that in memory.
-constexpr std::size_t most_under_way = 64;
-
 member_view member_of(std::string name, std::string_view text,
                       std::chrono::system_clock::time_point since, std::int64_t session,
                       std::int64_t own_session)
@@ -263,15 +260,15 @@ void membership::start_wait_rejoin(const std::shared_ptr<detail::client_core>& c
 }
 
 void membership::start_leave(const std::shared_ptr<detail::client_core>& core,
-                             detail::operation_ptr<error_code> op,
-                             std::shared_ptr<detail::member_node> node)
+                             detail::operation_ptr<error_code> op, membership who)
 {
-    if (!node) {
+    if (!who.node_) {
         op.complete(errc::not_held);
         return;
     }
-    core->dispatch(
-        [node = std::move(node), op = std::move(op)]() mutable { node->leave(std::move(op)); });
+    core->dispatch([node = std::exchange(who.node_, nullptr), op = std::move(op)]() mutable {
+        node->leave(std::move(op));
+    });
 }
 
 } // namespace colock

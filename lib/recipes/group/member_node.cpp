@@ -31,23 +31,26 @@ void member_node::join(const std::shared_ptr<client_core>& core,
                        member_options options)
 {
     const auto group = "the group " + path;
+    const auto refuse = [&](errc ec, const std::string& why) {
+        const auto words = group + ": " + why;
+        core->note_error(words);
+        op->explain(ec, words);
+        op.complete(ec, {});
+    };
     auto fault = protocol::path_fault(path);
     if (fault.empty() && path == "/") {
         fault = "must not be \"/\"";
     }
     if (!fault.empty()) {
-        op->explain(errc::invalid_path, group + ": the path " + fault);
-        op.complete(errc::invalid_path, {});
+        refuse(errc::invalid_path, "the path " + fault);
         return;
     }
-    if (fault = protocol::member_name_fault(options.name); !fault.empty()) {
-        op->explain(errc::invalid_option, group + ": " + fault);
-        op.complete(errc::invalid_option, {});
-        return;
+    fault = protocol::member_name_fault(options.name);
+    if (fault.empty()) {
+        fault = fault_of_text({.data = options.data, .weight = options.weight});
     }
-    if (fault = fault_of_text({.data = options.data, .weight = options.weight}); !fault.empty()) {
-        op->explain(errc::invalid_option, group + ": " + fault);
-        op.complete(errc::invalid_option, {});
+    if (!fault.empty()) {
+        refuse(errc::invalid_option, fault);
         return;
     }
     op->name([&] { return "the member " + options.name + " of " + group; });
@@ -188,15 +191,19 @@ void member_node::update(operation_ptr<error_code> op, std::string data, std::ui
     }
     protocol::member_text says{.data = std::move(data), .weight = weight};
     const auto text = protocol::text_of(says);
+    const auto refuse = [&](errc ec, const std::string& why) {
+        const auto words = "the member " + name_ + ": " + why;
+        core_->note_error(words);
+        op->explain(ec, words);
+        op.complete(ec);
+    };
     // The servers' refusal fails all updates that are written together.
-    if (auto fault = fault_of_text(says); !fault.empty()) {
-        op->explain(errc::invalid_option, std::move(fault));
-        op.complete(errc::invalid_option);
+    if (const auto fault = fault_of_text(says); !fault.empty()) {
+        refuse(errc::invalid_option, fault);
         return;
     }
     if (text.size() > core_->options().max_request_size) {
-        op->explain(errc::request_too_large, "the data are larger than max_request_size");
-        op.complete(errc::request_too_large);
+        refuse(errc::request_too_large, "the data are larger than max_request_size");
         return;
     }
     said_ = std::move(says);

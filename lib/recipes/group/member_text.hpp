@@ -10,8 +10,6 @@ namespace colock::protocol {
 struct member_text {
     std::string data;
     std::uint32_t weight = 1;
-
-    bool operator==(const member_text&) const = default;
 };
 
 // The data as they are, unless there is something to say in a first line, or they look as if there were.

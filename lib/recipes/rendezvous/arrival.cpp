@@ -74,7 +74,7 @@ struct arrival::view {
 
 void arrival::begin(commands& out)
 {
-    if (is_left()) { // it was cancelled before
+    if (leaves_) { // it was cancelled before
         finish({kind::cancelled}, out);
     } else {
         list(out);
@@ -87,7 +87,7 @@ void arrival::listed(const error_code& ec, const names& children, commands& out)
         return; // it was cut short
     }
     if (ec && ec != zookeeper_errc::no_node) {
-        if (is_left() && !phase_) {
+        if (leaves_ && !phase_) {
             finish({kind::cancelled}, out);
         } else if (is_passing(ec)) {
             pause(out);
@@ -115,12 +115,12 @@ void arrival::listed(const error_code& ec, const names& children, commands& out)
         now.is_counted =
             std::ranges::find(children, own_name(counted_prefix, *phase_)) != children.end();
     }
-    if (is_left()) {
+    if (leaves_) {
         remove_own(now, {kind::cancelled}, out);
     } else if (rules_.what == role::look) {
         finish({.type = kind::done, .phase = now.phase ? now.phase->phase : 0}, out);
     } else if (ec) {
-        at_ = at::making_directory;
+        at_ = at::writing;
         out.push_back({kind::make_directory});
     } else if (!now.phase) {
         begin_first(now, out);
@@ -136,7 +136,7 @@ void arrival::begin_first(const view& now, commands& out)
     if (!now.has_begun) { // else somebody has deleted the phase
         steps.push_back({step::kind::create, std::string{begun}});
     }
-    write(at::beginning, std::move(steps), out);
+    write(at::writing, std::move(steps), out);
 }
 
 void arrival::found(const view& now, commands& out)
@@ -172,7 +172,7 @@ void arrival::take_part(const view& now, commands& out)
     } else if (now.is_counted) {
         finish({.type = kind::done, .phase = *phase_}, out);
     } else if (rules_.what == role::count_down) {
-        write(at::keeping,
+        write(at::writing,
               {{step::kind::remove, own_name(waiting_prefix, *phase_)},
                {step::kind::create, own_name(counted_prefix, *phase_)}},
               out);
@@ -188,7 +188,7 @@ void arrival::end_phase(const view& now, commands& out)
         steps.push_back({step::kind::remove, name});
     }
     steps.push_back({step::kind::create, name_of({now.phase->phase + 1, rules_.count})});
-    write(at::ending_phase, std::move(steps), out);
+    write(at::writing, std::move(steps), out);
 }
 
 void arrival::answered(const error_code& ec, commands& out)
@@ -204,10 +204,10 @@ void arrival::answered(const error_code& ec, commands& out)
     if (from == at::arriving && ec && ec != zookeeper_errc::node_exists && !is_passing(ec)) {
         phase_.reset(); // it has not arrived
     }
-    if (is_left() && !phase_) {
+    if (leaves_ && !phase_) {
         finish({kind::cancelled}, out);
     } else if (!ec || ec == zookeeper_errc::node_exists ||
-               (is_left() && (from == at::watching || from == at::pausing))) {
+               (leaves_ && (from == at::watching || from == at::pausing))) {
         list(out);
     } else if (is_passing(ec) || ec == zookeeper_errc::no_node) {
         pause(out);

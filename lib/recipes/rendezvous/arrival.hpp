@@ -22,9 +22,10 @@ inline constexpr std::uint32_t most_participants = 1'000;
 //
 // The directory of a latch or a barrier has these nodes:
 //
-//     begun                                 made with the first phase, and stays: so that is not made twice
+//     begun                                 made with the first phase, and stays: so the first phase is not made twice
 //     phase-0000000003-of-8                 the phase that is under way, and how many have to arrive
-//     arrival-0000000003-<guid>             of a process that waits: ephemeral, so it counts while its session lives
+//     arrival-0000000003-<guid>             of a process that waits, or that counts down and has not replaced it by the next one
+//                                           yet: ephemeral, so it counts while its session lives
 //     counted-0000000003-<guid>             of one that does not wait: it counts whatever becomes of the process
 //
 // Who arrives creates its node, and lists. Whoever sees that all are there ends the
@@ -95,11 +96,8 @@ private:
     using kind = command::kind;
     enum class at : std::uint8_t {
         listing,
-        making_directory,
-        beginning,
+        writing, // anything but its arrival
         arriving,
-        keeping, // so that it counts without this process
-        ending_phase,
         watching,
         pausing,
         removing, // its own node
@@ -119,7 +117,6 @@ private:
     void finish(command outcome, commands& out);
     void fail(const error_code& ec, commands& out, std::uint64_t phase = 0);
     [[nodiscard]] std::string own_name(std::string_view prefix, std::uint64_t phase) const;
-    [[nodiscard]] bool is_left() const noexcept { return leaves_; }
 
     rules rules_;
     guid own_;

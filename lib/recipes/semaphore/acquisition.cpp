@@ -41,7 +41,8 @@ void acquisition::queue_up(commands& out)
     }
 }
 
-// What do others take the path for? Who looks after the creation of the directory is seen there by those who do not see it.
+// Asks what others take the path for. The answer counts once the directory is there: then either this client sees the other
+// lock, or the other lock's client sees the directory.
 void acquisition::ask_others(commands& out)
 {
     out.push_back({kind::ask_others});

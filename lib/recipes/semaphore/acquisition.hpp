@@ -156,7 +156,6 @@ public:
     {
         return static_cast<std::size_t>(options_.wanted);
     }
-    [[nodiscard]] bool is_gone() const noexcept { return at_ == step::gone; }
     // For people: how many permits are taken, as they were counted last, and of how many.
     [[nodiscard]] std::optional<std::int64_t> taken() const noexcept
     {
@@ -183,8 +182,8 @@ private:
         giving_back,
         gone,
     };
-    // Of the leases. One that was made is to be compared with what others have written; one that was read agrees with it, unless
-    // that is another number.
+    // The directory of the leases. `made`: it was ordered, and what others may have written into it is to be read. `read`: its
+    // data were read, and agree unless `maximum` is another number. `unreadable`: they cannot be compared.
     enum class directory : std::uint8_t { there, absent, made, read, unreadable };
 
     // What its caller knows, and wants.

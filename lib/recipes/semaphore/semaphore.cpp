@@ -1,5 +1,4 @@
 #include <colock/multi_lock.hpp>
-#include <colock/queue_view.hpp>
 #include <colock/semaphore.hpp>
 
 #include "names/path.hpp"

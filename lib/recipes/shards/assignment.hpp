@@ -47,8 +47,6 @@ using shard_owners = std::vector<std::string>;
 struct shard_table {
     shard_owners owners;
     std::vector<shard_index> moving = {}; // ascending
-
-    bool operator==(const shard_table&) const = default;
 };
 
 // Lines for people and programs. Names have no control characters. Each shard stands in one line, and each line ends, so a text

@@ -30,7 +30,7 @@ public:
     // `written`: for as many shards as there are.
     shard_leader(const rules& r, shard_table written, time_point now);
 
-    // Ascending by name. A member that has come again has another session.
+    // Ascending by name.
     void members(std::vector<shard_taker> all, time_point now);
     // The owner of a shard that moves holds its lock.
     void taken(shard_index shard);

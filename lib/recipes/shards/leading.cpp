@@ -236,7 +236,7 @@ void shards_leading::written(const error_code& ec, std::int32_t version)
 {
     writing_ = false;
     if (!ec) {
-        version_ = version_ ? version : 0;
+        version_ = version; // 0 of one that was created
         told_of_table_.clear();
         watch_moves();
         decide();

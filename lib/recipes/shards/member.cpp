@@ -193,13 +193,6 @@ bool shard_member::is_settled() const noexcept
         shards_, [](const shard& s) { return s.is == (s.mine ? state::running : state::absent); });
 }
 
-bool shard_member::holds(shard_index at) const noexcept
-{
-    const auto is = shards_[at].is;
-    return is == state::running || is == state::yielding || is == state::contended ||
-           is == state::confirming;
-}
-
 std::string shard_member::fingerprint() const
 {
     std::string text{stopped_ ? '1' : '0', confirming_ ? '1' : '0'};

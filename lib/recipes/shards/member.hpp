@@ -52,7 +52,6 @@ public:
     [[nodiscard]] bool is_idle() const noexcept;
     // Holds what the assignment gives to it, and nothing else.
     [[nodiscard]] bool is_settled() const noexcept;
-    [[nodiscard]] bool holds(shard_index shard) const noexcept;
 
     // Equal for equal objects, and for no others: for the model, which walks through all states.
     [[nodiscard]] std::string fingerprint() const;

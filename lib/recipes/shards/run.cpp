@@ -20,6 +20,20 @@ bool may_be_repeated(const error_code& ec)
     return is_retryable(ec) || outcome_unknown(ec);
 }
 
+// What a member that has all shards takes of its session.
+std::size_t most_room(client_core& core, const shards_config& c)
+{
+    const auto room_below = [&](const std::string& directory, const char* marker) {
+        return core.room_for_node(directory + "/_c_" + std::string(36, '0') + marker, true);
+    };
+    auto room = core.room_for_node(c.paths.members + '/' + c.name, false) +
+                room_below(c.paths.use, "-__READ__") + room_below(c.paths.leader, "-latch-");
+    for (const auto& each : c.shards) {
+        room += room_below(lock_path_of(c.paths, each), "-lock-");
+    }
+    return room;
+}
+
 } // namespace
 
 shards_run::shards_run(std::shared_ptr<client_core> core, std::shared_ptr<shards_in_client> place,
@@ -82,17 +96,9 @@ void shards_run::start()
     if (const auto link = op_.cancellation()) {
         link->bind([raw = this](asio::cancellation_type) { raw->cancel(); });
     }
-    const auto& paths = config_->paths;
-    const auto room_below = [&](const std::string& directory, const char* marker) {
-        return core_->room_for_node(directory + "/_c_" + std::string(36, '0') + marker, true);
-    };
-    std::size_t room = core_->room_for_node(paths.members + '/' + config_->name, false) +
-                       room_below(paths.use, "-__READ__") + room_below(paths.leader, "-latch-");
-    for (const auto& each : config_->shards) {
-        room += room_below(lock_path_of(paths, each), "-lock-");
-    }
+    const auto room = most_room(*core_, *config_);
     if (const auto most = core_->options().max_session_size; room > most) {
-        fail(
+        refuse(
             errc::session_full,
             std::to_string(config_->shards.size()) + " shards take " + std::to_string(room) +
                 " bytes of a session, which may have " + std::to_string(most) +
@@ -131,7 +137,7 @@ void shards_run::go_on(entry::command c)
             stop_work();
         }
         break;
-    case command::refuse: refuse(); break;
+    case command::refuse: refuse_definition(); break;
     }
 }
 
@@ -216,24 +222,24 @@ void shards_run::create_definition()
                           }));
 }
 
-void shards_run::refuse()
+void shards_run::refuse_definition()
 {
     const auto mine = definition_of(config_->options);
     const auto first = [](std::string_view text) {
         return protocol::shown(text.substr(0, text.find('\n')), 100);
     };
-    fail(errc::conflicting_use,
-         config_->paths.definition + ": other members have " + first(written_) +
-             (first(written_) == first(mine) ? " with other names"
-                                             : ", and this one " + first(mine)) +
-             "; give all of them the same, or set shards_options::redefine");
+    refuse(errc::conflicting_use,
+           config_->paths.definition + ": other members have " + first(written_) +
+               (first(written_) == first(mine) ? " with other names"
+                                               : ", and this one " + first(mine)) +
+               "; give all of them the same, or set shards_options::redefine");
 }
 
 void shards_run::join()
 {
     member_options me{.name = config_->name,
                       .data = protocol::ranges_of(refused_),
-                      .weight = stage_ == stage::leaving ? 0 : config_->options.weight,
+                      .weight = config_->options.weight,
                       .acl = config_->options.acl};
     group{*client_, config_->paths.members}.async_join(
         std::move(me),
@@ -492,6 +498,13 @@ void shards_run::cancel()
 {
     end(std::make_exception_ptr(
         boost::system::system_error{asio::error::operation_aborted, "async_run"}));
+}
+
+// No request has failed here, which would have noted why.
+void shards_run::refuse(errc ec, const std::string& why)
+{
+    core_->note_error(why);
+    fail(ec, why);
 }
 
 void shards_run::fail(const error_code& ec, const std::string& what)

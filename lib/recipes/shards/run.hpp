@@ -73,7 +73,7 @@ private:
     void replace(unique_lock held);
     void read_definition();
     void create_definition();
-    void refuse();
+    void refuse_definition();
     void join();
     [[nodiscard]] shared_mutex use(); // see above
     void watch_membership();
@@ -89,13 +89,14 @@ private:
 
     // The end
     void cancel();
+    void refuse(errc ec, const std::string& why);
     void fail(const error_code& ec, const std::string& what);
     void end(std::exception_ptr why);
     void stop_work();
     void depart();
     void over();
 
-    // A handler of what the beginning waits for, which departs when the run is over; and the same after a pause.
+    // For the steps until it is a member: a handler, and a call after a pause. When the run is over they depart instead.
     template <class... Results, class Then>
     [[nodiscard]] auto step(Then then);
     template <class Then>

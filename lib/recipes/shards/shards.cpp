@@ -28,22 +28,23 @@ bool is_undefined(const shards_options& o)
 template <class Operation, class Refuse>
 bool refused(const shards_place& place, Operation& op, bool only_looks, Refuse refuse)
 {
+    auto ec = errc::invalid_path;
     auto fault = protocol::path_fault(place.path);
     if (fault.empty() && place.path == "/") {
         fault = "it must not be \"/\"";
     }
-    if (!fault.empty()) {
-        op->explain(errc::invalid_path, "the shards " + place.path + ": " + fault);
-        refuse(errc::invalid_path);
-        return true;
+    if (fault.empty()) {
+        ec = errc::invalid_option;
+        fault = only_looks && is_undefined(place.options) ? "" : fault_of(place.options);
     }
-    fault = only_looks && is_undefined(place.options) ? "" : fault_of(place.options);
-    if (!fault.empty()) {
-        op->explain(errc::invalid_option, "the shards " + place.path + ": " + fault);
-        refuse(errc::invalid_option);
-        return true;
+    if (fault.empty()) {
+        return false;
     }
-    return false;
+    const auto words = "the shards " + place.path + ": " + fault;
+    place.core->note_error(words);
+    op->explain(ec, words);
+    refuse(ec);
+    return true;
 }
 
 std::exception_ptr failure(const error_code& ec)
@@ -105,8 +106,6 @@ private:
                     self->go_on();
                 });
     }
-
-    static constexpr std::size_t most_under_way = 64;
 
     void go_on()
     {
@@ -170,7 +169,9 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
             what = other && !other->is_over() ? "this client runs them already" : "";
         }
         if (!what.empty()) {
-            op->explain(errc::conflicting_use, "the shards " + place->path + ": " + what);
+            const auto words = "the shards " + place->path + ": " + what;
+            core->note_error(words);
+            op->explain(errc::conflicting_use, words);
             op.complete(failure(errc::conflicting_use));
             return;
         }

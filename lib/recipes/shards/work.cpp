@@ -143,8 +143,7 @@ void shard_work::prepare(shard_index shard)
 void shard_work::prepared(shard_index shard, const std::exception_ptr& e)
 {
     if (e && !stopped_) {
-        body_over(shard, e);
-        ended_after(shard);
+        ended_after(shard, body_over(shard, e));
     } else {
         feed([&](auto& m, auto& out) { m.prepared(shard, out); });
     }
@@ -172,7 +171,7 @@ void shard_work::take(shard_index shard, bool prepares)
     const auto each = std::make_shared<shard_bodies::turn>();
     each->shard = config_->shards[shard];
     if (prepares) {
-        each->prepare = [self, shard](const shard_id&) {
+        each->prepare = [self, shard] {
             return preparation::within(
                 std::make_shared<preparation>(self->config_, shard, self->bodies_->executor()));
         };
@@ -278,19 +277,17 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         tell_({event::kind::failed, e});
     } else {
-        body_over(shard, e);
-        ended_after(shard);
+        ended_after(shard, body_over(shard, e));
     }
 }
 
-void shard_work::body_over(shard_index shard, std::exception_ptr e)
+// Returns the pause before the shard is taken again.
+std::chrono::nanoseconds shard_work::body_over(shard_index shard, std::exception_ptr e)
 {
-    auto& p = at(shard);
     switch (config_->options.when_body_ends) {
     case body_end::fail: tell_({event::kind::failed, std::move(e)}); break;
     case body_end::restart:
-        p.pause = protocol::growing_pause(p.restarts++, first_pause, longest_pause, random_);
-        break;
+        return protocol::growing_pause(at(shard).restarts++, first_pause, longest_pause, random_);
     case body_end::release: {
         machine_.refuse(shard);
         const auto place = std::ranges::lower_bound(refused_, shard);
@@ -301,18 +298,19 @@ void shard_work::body_over(shard_index shard, std::exception_ptr e)
         break;
     }
     }
+    return std::chrono::nanoseconds{0};
 }
 
 // The machine holds the shard until it is told.
-void shard_work::ended_after(shard_index shard)
+void shard_work::ended_after(shard_index shard, std::chrono::nanoseconds pause)
 {
-    auto& p = at(shard);
-    if (p.pause == p.pause.zero() || stopped_) {
+    if (pause == pause.zero() || stopped_) {
         feed([&](auto& m, auto& out) { m.ended(shard, out); });
         return;
     }
+    auto& p = at(shard);
     p.is_pausing = true;
-    p.timer.expires_after(p.pause);
+    p.timer.expires_after(pause);
     p.timer.async_wait(on_strand<>([this, shard, turn = p.turn](const error_code& ec) {
         auto& of = at(shard);
         if (!ec && of.turn == turn && std::exchange(of.is_pausing, false)) {
@@ -353,6 +351,9 @@ void shard_work::look_at_queue(shard_index shard)
                                     self->look_at_queue(shard);
                                 }
                             });
+                        } else if (over != asio::error::operation_aborted && at(shard).watches) {
+                            at(shard).watches = false; // it could not be set again
+                            feed([&](auto& m, auto& out) { m.contended(shard, out); });
                         }
                     }));
             }));

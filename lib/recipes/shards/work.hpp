@@ -76,8 +76,8 @@ private:
         asio::steady_timer timer;               // the pause before the shard is taken again
         watch queue;                            // of the lock
         pauses pace;
-        std::chrono::nanoseconds pause{0}; // before the last restart
-        std::chrono::nanoseconds free{0};  // since then, of the boot_clock; or 0
+        // When the look began that found the lock free, by the boot_clock; or 0.
+        std::chrono::nanoseconds free{0};
         unsigned restarts = 0;
         std::uint64_t turn = 0;
         std::optional<std::chrono::nanoseconds> since; // then it was granted the lock in this turn
@@ -99,9 +99,9 @@ private:
     void report_end(shard_index shard, bool lost);
     void end_pause(shard_index shard);
     void turn_over(shard_index shard, std::exception_ptr e, bool body_threw);
-    void body_over(shard_index shard, std::exception_ptr e);
+    std::chrono::nanoseconds body_over(shard_index shard, std::exception_ptr e);
     void end(shard_index shard);
-    void ended_after(shard_index shard);
+    void ended_after(shard_index shard, std::chrono::nanoseconds pause);
     void watch_queue(shard_index shard);
     void look_at_queue(shard_index shard);
     [[nodiscard]] part& at(shard_index shard);
