@@ -61,8 +61,9 @@ enum class tls_verification {
 /// ticket that has expired, or a server that knows no SASL, breaks the connection: the client tries again, as with a server
 /// that is away, and `client::last_error_detail()` says why.
 struct sasl_options {
-    /// "DIGEST-MD5" or "GSSAPI" (Kerberos). Empty, the default: no SASL. Needs a library with SASL (`COLOCK_SASL`) and the
-    /// module of Cyrus SASL for the mechanism, else `async_connect` completes with `errc::invalid_option`.
+    /// "DIGEST-MD5" or "GSSAPI" (Kerberos). Empty, the default: no SASL. Needs a library with SASL (`COLOCK_SASL`), else
+    /// `async_connect` completes with `errc::invalid_option`; and the module of Cyrus SASL for the mechanism, without which
+    /// no attempt to connect succeeds (`errc::no_server`, and the diagnostics say why).
     std::string mechanism = {};
 
     /// The user, for DIGEST-MD5. With GSSAPI the ticket says who the client is.

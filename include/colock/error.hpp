@@ -236,7 +236,8 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
 /// `condition::unavailable` all the same: the name has to be known first.
 [[nodiscard]] COLOCK_DECL bool is_retryable(const error_code& ec) noexcept;
 
-/// True when the session is over: its ephemeral nodes and with them its locks are gone.
+/// True when the client's session is over, and with it its locks. The servers have removed its ephemeral nodes; after
+/// `errc::client_closed` they do so by its time-out at the latest.
 [[nodiscard]] COLOCK_DECL bool is_session_fatal(const error_code& ec) noexcept;
 
 /// True when a write that completed with this code may or may not have been carried out: it had been

@@ -37,7 +37,7 @@ struct recursion_level {
 // to its user.
 struct grant {
     std::shared_ptr<contender_driver> driver;
-    std::uint64_t turn = 0; // counts those of the client
+    std::uint64_t turn = 0; // counts those of the local queue
     std::unique_ptr<recursion_level> level = {};
 };
 

@@ -39,7 +39,7 @@ struct lock_options {
     /// Data of the lock's nodes, for people who look at the queue; by default host, process and program, see
     /// `default_owner_data` in queue_view.hpp. Data that do not fit into a request
     /// (`client_options::max_request_size`) are `errc::request_too_large`. Lock objects of one path and client share
-    /// the data of the first of them. Not `revocation_request`.
+    /// the data of the first of them. Neither the data nor their last line may be `revocation_request`.
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete

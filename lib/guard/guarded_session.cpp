@@ -12,8 +12,8 @@ namespace {
 
 using zk::append;
 
-// Of what is said, not of colock: to be changed with encode().
-constexpr std::string_view version = "colock session guard 2";
+// Of what is said, not of colock: to be changed with encode(), and with material_of().
+constexpr std::string_view version = "colock session guard 3";
 
 } // namespace
 
@@ -25,8 +25,8 @@ guarded_session::~guarded_session()
 
 std::string encode(const guarded_session& s)
 {
-    std::size_t size = 256 + version.size() + s.hosts.size() + s.chroot.size() +
-                       s.tls_server_name.size() + s.identity.password.size();
+    std::size_t size = 256 + version.size() + s.hosts.size() + s.tls_server_name.size() +
+                       s.identity.password.size();
     for (const auto& each : s.credentials) {
         size += each.scheme.size() + each.secret.size() + 16;
     }
@@ -38,7 +38,6 @@ std::string encode(const guarded_session& s)
     append(message, std::string_view{s.identity.password.data(), s.identity.password.size()});
     append(message, std::int64_t{s.timeout.count()});
     append(message, s.hosts);
-    append(message, s.chroot);
     append(message, std::uint64_t{s.credentials.size()});
     for (const auto& each : s.credentials) {
         append(message, each.scheme);
@@ -67,7 +66,6 @@ std::optional<guarded_session> decode(std::string_view message)
     std::ranges::copy(password, s->identity.password.begin());
     s->timeout = std::chrono::milliseconds{from.longer()};
     s->hosts = from.counted();
-    s->chroot = from.counted();
     const auto credentials = static_cast<std::uint64_t>(from.longer());
     if (credentials > message.size()) {
         return std::nullopt;

@@ -19,7 +19,6 @@ struct guarded_session {
     zk::session_identity identity{}; // without an id: the client has no session to be ended
     std::chrono::milliseconds timeout{0};
     std::string hosts = {};
-    std::string chroot = {};
     std::vector<credential> credentials = {};
     bool last = false; // nothing more will be said of it: to be forgotten after its time-out
     bool tls = false;  // its material goes with the message, as a file in memory
@@ -35,7 +34,7 @@ struct guarded_session {
 
 // A message to the guard. It has secrets: whoever has it overwrites it.
 [[nodiscard]] std::string encode(const guarded_session& s);
-// Nothing, unless encode() of the same version of colock has made it.
+// Nothing, unless an encode() that says the same things (`version`) has made it.
 [[nodiscard]] std::optional<guarded_session> decode(std::string_view message);
 
 } // namespace colock::guard

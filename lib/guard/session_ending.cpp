@@ -108,8 +108,8 @@ bool session_ending::open(const std::string& address)
                               session_.tls_verify);
     }
     connection_ = zk::make_connection(strand_, shared_from_this(), *this, wakeups_);
-    return connection_->open(to, session_.chroot, session_.timeout, session_.identity,
-                             session_.credentials, *this);
+    return connection_->open(to, {}, session_.timeout, session_.identity, session_.credentials,
+                             *this);
 }
 
 template <class Then>

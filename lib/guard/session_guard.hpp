@@ -27,7 +27,7 @@ public:
                   std::function<bool()> owner_lives, std::function<void(std::vector<ending>)> end,
                   std::function<void()> exit);
 
-    // What the owner says. `tls_material` is overwritten. False: it is of another version.
+    // What the owner says. `tls_material` is overwritten. False: decode() does not understand it.
     [[nodiscard]] bool told(std::string_view message, std::string& tls_material);
     void channel_ended();
     void owner_died();

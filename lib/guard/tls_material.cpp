@@ -100,7 +100,10 @@ tls_material material_of(asio::ssl::context& of)
     append(m.text, std::int32_t{SSL_CTX_get_security_level(context)});
     append(m.text, ciphers_of(context, false));
     append(m.text, ciphers_of(context, true));
-    append(m.text, std::uint64_t{X509_VERIFY_PARAM_get_flags(SSL_CTX_get0_param(context))});
+    // Of the context, and of its store: OpenSSL heeds both.
+    append(m.text, std::uint64_t{X509_VERIFY_PARAM_get_flags(SSL_CTX_get0_param(context)) |
+                                 X509_VERIFY_PARAM_get_flags(X509_STORE_get0_param(store))});
+    append(m.text, std::int32_t{SSL_CTX_get_verify_depth(context)});
     append(m.text, written(chain));
     append(m.text, written(secret));
     append(m.text, written(authorities));
@@ -120,6 +123,9 @@ std::shared_ptr<asio::ssl::context> context_of_material(const std::string& text)
     SSL_CTX_set_ciphersuites(context, std::string{from.counted()}.c_str());
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context),
                                 static_cast<unsigned long>(from.longer()));
+    if (const auto depth = from.integer(); depth >= 0) { // else it has no limit of its own
+        SSL_CTX_set_verify_depth(context, depth);
+    }
     const auto chain = from.counted();
     const auto secret = from.counted();
     const auto authorities = from.counted();

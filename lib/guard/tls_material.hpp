@@ -28,7 +28,7 @@ struct tls_material {
     ~tls_material() { zk::wipe(text); }
 };
 
-// Authorities, certificate, chain, key, versions, ciphers.
+// Authorities, revocations, certificate, chain, key, versions, ciphers, and how to verify.
 [[nodiscard]] tls_material material_of(boost::asio::ssl::context& context);
 // Null when it is no such text.
 [[nodiscard]] std::shared_ptr<boost::asio::ssl::context>

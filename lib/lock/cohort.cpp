@@ -31,8 +31,7 @@ cohort::answer cohort::try_arrive(time now, actions& out)
         return answer::busy;
     }
     // Nobody uses an idle node, so a try need not wait to hear who else does.
-    if (holds_ && open_ && has_room() &&
-        (!bounds_reached(now) || (is_idle() && remote_ != remote_contention::some))) {
+    if (holds_ && open_ && has_room() && (!bounds_reached(now) || is_idle())) {
         let_in();
         want_look(out);
         return answer::admitted;
@@ -234,7 +233,7 @@ void cohort::want_contender(actions& out) noexcept
 // are held by one user, for a moment.
 void cohort::want_look(actions& out) noexcept
 {
-    if (holds_ && open_ && !asked_or_known_ && !blind_ && remote_ == remote_contention::unknown &&
+    if (holds_ && open_ && !asked_or_known_ && !blind_ &&
         (waiting_ != 0 || users_ > 1 || rules_.linger > time{0})) {
         asked_or_known_ = out.look = true;
     }
@@ -251,8 +250,8 @@ void cohort::give_up(actions& out) noexcept
 
 bool cohort::bounds_reached(time now) const noexcept
 {
-    return (remote_ == remote_contention::some || asked_or_known_) &&
-           remote_ != remote_contention::none && (grants_left_ == 0 || now >= until_);
+    return asked_or_known_ && remote_ != remote_contention::none &&
+           (grants_left_ == 0 || now >= until_);
 }
 
 } // namespace colock::protocol

@@ -1,7 +1,5 @@
 #include "lock/holder_query.hpp"
 
-#include <colock/queue_view.hpp>
-
 #include "names/contender_name.hpp"
 #include "names/path.hpp"
 #include "names/revocation.hpp"

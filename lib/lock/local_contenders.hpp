@@ -20,12 +20,12 @@ namespace colock::detail {
 struct contender_work {
     local_users::nodes leaving;
     operation_ptr<error_code> unlocking; // completes when the last of these has gone; or empty
-    // Operations wait for the loss of this turn, which has ended.
+    // Operations wait for the loss of this turn, or for a request for its node; it has ended.
     std::shared_ptr<contender_driver> turn_over;
     std::uint64_t turn = 0;
 };
 
-// On the strand. Users change what they want on any thread, and this object looks after that: so it looks at what is wanted now.
+// On the strand. What users want may change, on any thread, before the strand gets here: each function looks at what is wanted now.
 class local_contenders final : public contender_user {
 public:
     explicit local_contenders(local_queue& of) noexcept : queue_{of} {}

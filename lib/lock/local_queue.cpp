@@ -440,7 +440,7 @@ void local_queue::note(outcome& out)
 void local_queue::carry_out(outcome& out)
 {
     const auto self = std::move(out.self);
-    if (self) {
+    if (self) { // neither fails where there is no memory, so a release goes on
         report_.send();
         long_waits_.ask_for_reminder();
     }

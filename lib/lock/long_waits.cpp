@@ -5,6 +5,7 @@
 #include "report/waiting_report.hpp"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -29,16 +30,20 @@ void long_waits::ask_for_reminder()
     if (!is_due() || !due_.exchange(false)) {
         return;
     }
-    queue_.core()->post([weak = weak()] {
-        const auto self = weak.lock();
-        if (!self) {
-            return;
-        }
-        const auto since = self->queue_.locked([&] { return self->waits_since(); });
-        if (since) {
-            self->queue_.core()->remind(weak, *since + first_waiting_report);
-        }
-    });
+    try {
+        queue_.core()->post([weak = weak()] {
+            const auto self = weak.lock();
+            if (!self) {
+                return;
+            }
+            const auto since = self->queue_.locked([&] { return self->waits_since(); });
+            if (since) {
+                self->queue_.core()->remind(weak, *since + first_waiting_report);
+            }
+        });
+    } catch (const std::bad_alloc&) { // the next input asks
+        due_ = true;
+    }
 }
 
 std::optional<std::chrono::nanoseconds> long_waits::remind(std::chrono::nanoseconds now)

@@ -43,7 +43,7 @@ private:
     bool reminded_ =
         false;            // the client calls remind(), or is about to be asked to; under the mutex
     bool asking_ = false; // the servers; under the mutex
-    std::atomic<bool> due_{false}; // set under the mutex
+    std::atomic<bool> due_{false}; // set under the mutex; or again, without memory to ask
 };
 
 } // namespace colock::detail

@@ -1,8 +1,5 @@
 #include "lock/option_faults.hpp"
 
-#include <colock/queue_view.hpp>
-
-#include "lock/local_queue.hpp"
 #include "names/contender_name.hpp"
 #include "names/revocation.hpp"
 #include "names/shown.hpp"

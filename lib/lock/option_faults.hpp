@@ -5,14 +5,14 @@
 #include <colock/lock_options.hpp>
 
 #include "names/kinds.hpp"
-#include "session/core.hpp"
 #include "session/faults.hpp"
+#include "session/path_table.hpp"
 
 #include <string>
 
 namespace colock::detail {
 
-// With the layout of this kind, where none was said.
+// With the layout of this kind, if it takes one and none was said.
 [[nodiscard]] lock_options with_default_layout(lock_options o, const lock_kind& kind);
 // For people: what is wrong with the options of a lock of this kind; empty when nothing is.
 [[nodiscard]] std::string fault_of(const lock_options& o, const lock_kind& kind);

@@ -1,5 +1,6 @@
 #include "lock/path_report.hpp"
 
+#include <new>
 #include <utility>
 
 namespace colock::detail {
@@ -29,15 +30,14 @@ path_report::path_report(const std::shared_ptr<client_core>& core, lock_config_p
                          std::atomic<bool>& listens)
     : core_{*core}, config_{std::move(config)}, observed_{observed_path_of(*core, *config_)},
       users_here_{users_for_log(*core, config_->kind)}, shared_{false},
-      logs_{core->logs(log_level::debug)}, notes_times_{logs_ || users_here_}, listens_{listens}
+      logs_{core->logs(log_level::debug)}, listens_{listens}
 {
     listens_ = logs_ || observed_;
 }
 
 path_report::path_report(const path_report& of_path, bool shared, std::atomic<bool>& listens)
     : core_{of_path.core_}, config_{of_path.config_}, observed_{of_path.observed_},
-      users_here_{of_path.users_here_}, shared_{shared}, logs_{of_path.logs_},
-      notes_times_{of_path.notes_times_}, listens_{listens}
+      users_here_{of_path.users_here_}, shared_{shared}, logs_{of_path.logs_}, listens_{listens}
 {
     listens_ = logs_ || observed_;
 }
@@ -65,7 +65,7 @@ void path_report::waits(waiter& op, bool has_deadline, time now, const situation
     if (has_deadline && op.told() != nullptr) {
         listens_.store(true, std::memory_order_relaxed);
     }
-    if (!notes_times_) {
+    if (!notes_times()) {
         return;
     }
     op.tag = static_cast<std::uint64_t>(now.count());
@@ -124,10 +124,10 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by
     if (users_here_ && !shared_) { // readers that come and go hide how long each of them stays
         users_here_->enter(now);
     }
-    if (logs_grants()) {
-        line("granted " + name() +
-             (waited_since != 0 ? " after " + time_words(now - time{waited_since}) : ""));
-    }
+    grant_line([&] {
+        return "granted " + name() +
+               (waited_since != 0 ? " after " + time_words(now - time{waited_since}) : "");
+    });
     if (!observed_) {
         return;
     }
@@ -151,11 +151,11 @@ void path_report::granted(waiter& op, std::uint64_t waited_since, node_users& by
 
 void path_report::released(bool leaves, bool handed_off)
 {
-    if (logs_grants()) {
-        line(handed_off ? "handed " + name() + " off to the next waiter of this client"
-             : leaves   ? "released " + name()
-                        : "released " + name() + "; this client keeps its node for a while");
-    }
+    grant_line([&] {
+        return handed_off ? "handed " + name() + " off to the next waiter of this client"
+               : leaves   ? "released " + name()
+                          : "released " + name() + "; this client keeps its node for a while";
+    });
 }
 
 void path_report::hand_off_waits(const of_input& input) noexcept
@@ -293,10 +293,18 @@ std::string path_report::name() const
     return name_words(config_->path, config_->kind) + (shared_ ? " for reading" : "");
 }
 
-// An acquisition of permits sees the permits that are granted, and not its place in the semaphore's queue.
-bool path_report::logs_grants() const noexcept
+// A grant or a release goes on where there is no memory for its line. An acquisition of permits sees the permits that are granted,
+// and not its place in the semaphore's queue.
+template <class Words>
+void path_report::grant_line(Words words) const
 {
-    return logs_ && config_->kind.queue_of.empty();
+    if (!logs_ || !config_->kind.queue_of.empty()) {
+        return;
+    }
+    try {
+        line(words());
+    } catch (const std::bad_alloc&) { // the log misses it
+    }
 }
 
 } // namespace colock::detail

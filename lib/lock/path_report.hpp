@@ -48,7 +48,8 @@ public:
         }
     };
 
-    // Sets `listens` while somebody wants to know why users wait: the log, or who tries with a deadline and diagnostics.
+    // Sets `listens` while somebody wants to know why users wait: the log, the observer, or who tries with a deadline and
+    // diagnostics.
     path_report(const std::shared_ptr<client_core>& core, lock_config_ptr config,
                 std::atomic<bool>& listens);
     // Of readers, or of a single user, of the same path.
@@ -60,14 +61,15 @@ public:
     void begins(observation& o, bool shared) const;
     // Without the mutex: tells the observer.
     void tell(const of_input& input, time now) const;
-    // Without the mutex. Sends the lines of the log.
+    // Without the mutex. Sends the lines of the log, or leaves them to the next call where there is no memory.
     void send() const { core_.send_lines(); }
     // Whether send() has something to do.
-    [[nodiscard]] bool has_lines() const noexcept { return notes_times_ && core_.has_lines(); }
+    [[nodiscard]] bool has_lines() const noexcept { return notes_times() && core_.has_lines(); }
 
     // ---- users
 
-    [[nodiscard]] bool notes_times() const noexcept { return notes_times_; }
+    // Notes since when each waiter waits.
+    [[nodiscard]] bool notes_times() const noexcept { return logs_ || users_here_ != nullptr; }
     void waits(waiter& op, bool has_deadline, time now, const situation& s);
     // It is cancelled, or its time is over.
     void gives_up(waiter& op, const error_code& answer, const local_users& among);
@@ -119,7 +121,8 @@ private:
 
     [[nodiscard]] wait_reasons reasons(const situation& s, std::size_t before) const;
     [[nodiscard]] std::string name() const;
-    [[nodiscard]] bool logs_grants() const noexcept;
+    template <class Words>
+    void grant_line(Words words) const;
     void line(std::string text) const { core_.add_line(log_level::debug, std::move(text)); }
 
     client_core& core_;
@@ -128,7 +131,6 @@ private:
     const std::shared_ptr<users_of_path> users_here_; // null when the log shall not suspect anybody
     const bool shared_;
     const bool logs_;                   // whatever happens here
-    const bool notes_times_;            // notes since when each waiter waits
     std::unique_ptr<wait_notes> notes_; // of the contender; from the first one on
     std::uint64_t handing_off_ = 0;     // the hold that the next grant follows
     std::atomic<bool>& listens_;

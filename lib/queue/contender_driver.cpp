@@ -386,7 +386,8 @@ void contender_driver::perform(const protocol::command& c)
         end_step_down(c.error);
         break;
     case kind::busy:
-        if (trying_->told() != nullptr) {
+        // The loss of the connection may have answered it already.
+        if (trying_ && trying_->told() != nullptr) {
             trying_->tell(about("another contender has it, or waits for it"));
         }
         answer({});

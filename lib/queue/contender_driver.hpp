@@ -20,8 +20,6 @@
 
 namespace colock::detail {
 
-class contender_driver;
-
 // What becomes of a contender.
 struct contender_event {
     enum class kind {
@@ -116,7 +114,7 @@ public:
     [[nodiscard]] client_core& core() const noexcept { return core_; }
     [[nodiscard]] const lock_config& config() const noexcept { return *config_; }
     [[nodiscard]] const std::string& path() const noexcept { return config_->path; }
-    // These two are fixed once the lock is granted.
+    // These two are fixed once the lock is granted, but for a downgrade, during which no guard asks.
     [[nodiscard]] std::uint64_t czxid() const noexcept { return requests_.own().czxid(); }
     [[nodiscard]] const std::string& node() const noexcept { return requests_.own().path(); }
     // Whether operations wait for the end of a turn; then the user calls turn_over().

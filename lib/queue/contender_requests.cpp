@@ -55,7 +55,7 @@ struct contender_requests::watch final : zk::watch_registry::subscriber {
     std::unique_ptr<std::string> data; // then, or its beginning; while somebody listens
 };
 
-// The inputs are of one kind of contender where their commands are.
+// A command that only one kind of contender gives has an input for that kind alone.
 void contender_requests::send(const protocol::command& c)
 {
     using protocol::commands;

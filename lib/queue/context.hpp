@@ -30,14 +30,14 @@ struct settings {
 struct listing {
     const std::vector<std::string>& children;
     std::int64_t directory = 0; // the transaction that created it
-    bool watched = false;       // it has set the watch for newcomers
+    bool watched = false;       // it was to set the watch for newcomers
 
     // Whether it shows no contender but the own one.
     [[nodiscard]] bool is_alone(const layout& l) const;
 };
 
-// Counts unanswered listings. The answers of a session come in order. So a listing that is answered after a create was sent after
-// it.
+// Counts unanswered listings. The answers of a session come in order: a listing whose answer comes after that of a create was sent
+// after the create.
 class open_listings {
 public:
     [[nodiscard]] explicit operator bool() const noexcept { return open_ != 0; }

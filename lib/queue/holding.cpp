@@ -129,8 +129,7 @@ transition holding::became_reader(context& c, commands& out)
 std::string holding::readers_name(const context& c) const
 {
     return name_prefix(c.options.layout, c.own_guid, true) +
-           std::string{std::string_view{me_.name}.substr(std::string_view{me_.name}.size() -
-                                                         number_digits)};
+           std::string_view{me_.name}.substr(me_.name.size() - number_digits);
 }
 
 transition holding::watched(context& c, std::string_view name, const error_code& ec,

@@ -15,7 +15,7 @@ namespace colock::detail {
 
 struct lock_config {
     std::string path;
-    lock_options options; // with a layout
+    lock_options options; // with a layout, where there is a queue
     const lock_kind& kind;
 
     // The path of a node. Without a queue there is but one.

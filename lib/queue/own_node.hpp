@@ -12,7 +12,7 @@
 namespace colock::detail {
 
 // The data are the owner's, until somebody writes a request to release the lock in their place. On the strand; other threads may
-// ask for path and czxid once the lock is granted, and these stay then.
+// ask for path and czxid once the lock is granted. They stay then; a downgrade alone moves the path, while no guard refers to it.
 class own_node {
 public:
     // It is to be made, or replaced: nobody has asked for the new one.

@@ -1,7 +1,6 @@
 // The own node in the queue, and what listings have shown around it.
 #pragma once
 
-#include "queue/blocking_rule.hpp"
 #include "queue/context.hpp"
 #include "queue/watched_node.hpp"
 

@@ -52,11 +52,11 @@ private:
     cause follows_ = cause::none; // what follows from the last answer, or event, is a repetition
     bool has_created_ = false;    // a create was sent
     bool made_directory_ = false; // after the last create
-    bool is_new_ = false;         // the youngest was seen last
     // In a queue: how many nodes before the own one may still go, once that is known.
     std::optional<std::size_t> left_ = {};
-    // Without a queue: of the youngest node of another client that was seen; and whether its end was not.
-    std::int64_t youngest_ = 0;
+    // Without a queue: the youngest node of another client that was seen; and whether its end was not seen yet.
+    std::int64_t youngest_ = 0; // its czxid
+    bool is_new_ = false;
 };
 
 } // namespace colock::protocol

@@ -87,7 +87,7 @@ public:
     // ---- commands
 
     // `perform` carries out a command. `resume` calls run() again: after a pause. Returns false, and does nothing, within another
-    // run.
+    // run. Does nothing during a pause.
     template <class Perform, class Resume>
     bool run(const Perform& perform, const Resume& resume);
     // Ends the pause, if there is one: it is of no use any more. run() goes on then.

@@ -133,17 +133,13 @@ void single_node::create(commands& out)
 
 void single_node::report_busy(commands& out)
 {
-    reported_ = true;
     out.push_back({command::kind::busy});
     finish({}, out);
 }
 
 void single_node::fail(const error_code& ec, commands& out)
 {
-    if (!reported_) {
-        reported_ = true;
-        out.push_back({command::kind::failed, {}, ec});
-    }
+    out.push_back({command::kind::failed, {}, ec});
     if (has_node()) {
         start_leaving(out);
     } else {

@@ -12,7 +12,7 @@
 namespace colock::protocol {
 
 // The client that creates the node has the lock; the others watch it, and try again when it is gone. The commands are those
-// of contender.hpp, and their names are empty: there is but one path.
+// of command.hpp, and their names are empty: there is but one path.
 //
 // Nothing in the node tells whose it is but its owner and its czxid. So:
 // - A create whose answer was lost is found by its owner. When a session has several contenders, each is told
@@ -31,7 +31,7 @@ public:
     void watch_own_node(commands& out);
     // Before join(): whether another contender of this session has the node, or is about to let it go. The others who
     // wait hear of that when we do, and shall have the same chance; so we look before we create.
-    void yield_turn(bool yields = true) noexcept { yields_turn_ = yields; }
+    void yield_turn(bool yields) noexcept { yields_turn_ = yields; }
 
     void assume_safe(bool safe) noexcept { safe_ = safe; }
     void proved(commands& out);
@@ -106,9 +106,8 @@ private:
     std::int64_t session_ = 0;
     bool try_only_ = false;
     bool yields_turn_ = false;
-    bool begun_ = false;    // join or try_join was called
-    bool reported_ = false; // granted, busy or failed was reported
-    bool held_ = false;     // granted was
+    bool begun_ = false; // join or try_join was called
+    bool held_ = false;  // it was granted
     bool safe_ = true;
     bool proving_ = false;     // to be granted as soon as it is proved that the session is safe
     bool remove_lost_ = false; // a remove was not answered: it may have been carried out

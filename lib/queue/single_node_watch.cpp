@@ -105,7 +105,7 @@ void single_node::grant(commands& out)
     }
     proving_ = false; // the session may be known to be safe before the proof is reported
     state_ = state::granted;
-    reported_ = held_ = true;
+    held_ = true;
     out.push_back({command::kind::granted});
 }
 

@@ -36,11 +36,6 @@ public:
     }
 
     explicit operator bool() const noexcept { return to_.has_value(); }
-    template <a_stage Stage>
-    [[nodiscard]] Stage* get() noexcept
-    {
-        return to_ ? std::get_if<Stage>(&*to_) : nullptr;
-    }
     [[nodiscard]] stage& operator*() noexcept { return *to_; }
 
 private:

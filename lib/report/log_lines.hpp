@@ -43,6 +43,12 @@ public:
         const std::lock_guard lock{mutex_};
         return !lines_.empty() && !std::exchange(sent_, true);
     }
+    // The caller of send() could send nobody.
+    void not_sent()
+    {
+        const std::lock_guard lock{mutex_};
+        sent_ = false;
+    }
 
     [[nodiscard]] lines take()
     {

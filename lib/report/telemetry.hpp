@@ -51,8 +51,6 @@ public:
     // Whether the calling thread is within a call of an observer.
     [[nodiscard]] static bool is_telling() noexcept { return telling_; }
 
-    [[nodiscard]] bool keeps_times() const noexcept { return keeps_times_; }
-
     // Gives the observation an id, and tells. `tries`: it does not wait.
     void begin(observation& o, const observed_path& of, bool shared, bool tries = false) noexcept;
     // The caller is about to be told. `granted`: with this token, by this node.

@@ -527,7 +527,6 @@ void client_session::closed(const error_code& ec)
 {
     end_ = ec;
     basics_.session.disconnected();
-    watches_.clear();
     ec ? guard_.session_left() : guard_.session_ended();
     forget_session();
     stop_timers();

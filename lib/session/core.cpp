@@ -89,10 +89,17 @@ void client_core::release()
 
 // ---- diagnosis
 
+// Does not fail where there is no memory to post: the next call sends the lines.
 void client_core::send_lines()
 {
-    if (basics_.log.lines().send()) {
+    auto& lines = basics_.log.lines();
+    if (!lines.send()) {
+        return;
+    }
+    try {
         post([self = shared_from_this()] { self->basics_.log.write_lines(); });
+    } catch (const std::bad_alloc&) {
+        lines.not_sent();
     }
 }
 
@@ -116,10 +123,10 @@ void client_core::ask_for_end_of_wait()
 // Not repeated by itself: after a watch that was set meanwhile the repetition would free that one.
 void client_core::forget_watches(const std::string& path, zk::watch_kind kind)
 {
-    if (!is_connected()) {
+    if (!is_connected() || is_closing()) {
         return;
     }
-    submit(make_request(
+    requests_.send(make_request( // at once: a read that is held sets its watch after it
         {.op = zk::opcode::forget_watches, .path = path, .kind = kind}, on_loss::fail,
         [this, path, kind, connection = connection_id()](zk::reply&& r) {
             if (r.error != zookeeper_errc::throttled_op) {

@@ -47,7 +47,6 @@ void guarding::session(const zk::session_identity& identity, std::chrono::millis
     known_->identity = identity;
     known_->timeout = timeout;
     known_->hosts = o.hosts;
-    known_->chroot = o.chroot;
     known_->credentials = credentials;
     known_->tls = !tls_.text.empty();
     known_->tls_server_name = o.tls_server_name;

@@ -26,8 +26,6 @@ public:
         bool write = false;
         // Holders shall compare their bound with the clock: some are past it. Ordered once for each holder and bound.
         bool check = false;
-
-        friend bool operator==(const orders&, const orders&) = default;
     };
 
     heartbeat(duration tick, std::uint32_t seed) : validity_{tick}, tick_{tick}, pace_{seed} {}

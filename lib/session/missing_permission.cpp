@@ -8,6 +8,13 @@
 
 namespace colock::protocol {
 
+namespace {
+
+struct needed_permission {
+    std::int32_t any_of; // bits of `permission`
+    std::string_view node;
+};
+
 needed_permission permission_for(zk::opcode what, std::string_view path) noexcept
 {
     switch (what) {
@@ -20,6 +27,8 @@ needed_permission permission_for(zk::opcode what, std::string_view path) noexcep
     }
     return {permission_read, path};
 }
+
+} // namespace
 
 std::string permission_words(std::int32_t permissions, std::string_view conjunction)
 {

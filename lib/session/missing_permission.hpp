@@ -8,14 +8,6 @@
 
 namespace colock::protocol {
 
-struct needed_permission {
-    std::int32_t any_of; // bits of `permission`
-    std::string_view node;
-};
-
-// What the servers ask for who does this with the node at a path. `node` is a part of `path`.
-[[nodiscard]] needed_permission permission_for(zk::opcode what, std::string_view path) noexcept;
-
 // "CREATE", "READ or ADMIN".
 [[nodiscard]] std::string permission_words(std::int32_t permissions, std::string_view conjunction);
 

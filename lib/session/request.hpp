@@ -68,7 +68,6 @@ public:
     };
 
 private:
-    friend class client_session;
     friend class liveness;
     friend class request_lists;
     friend class request_queue;

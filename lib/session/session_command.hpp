@@ -51,8 +51,6 @@ struct command {
     std::string text = {};
     error_code error = {};
     std::chrono::nanoseconds time{0};
-
-    friend bool operator==(const command&, const command&) = default;
 };
 
 using commands = std::vector<command>;

@@ -49,6 +49,8 @@ session_link::open(const std::string& address, std::chrono::nanoseconds timeout,
                    zk::watch_receiver& watches)
 {
     began_ = boot_clock::now();
+    write_lost_ = false;
+    identity_demanded_ = false;
     basics_.count.connect_attempts.fetch_add(1, std::memory_order_relaxed);
     basics_.log.write(log_level::debug, "connecting to " + address);
     connection_ = zk::make_connection(*basics_.strand, basics_.strand.client().lock(), told,
@@ -64,13 +66,6 @@ session_link::open(const std::string& address, std::chrono::nanoseconds timeout,
 zk::connection::fault_report session_link::fault() const
 {
     return connection_ ? connection_->fault() : zk::connection::fault_report{};
-}
-
-void session_link::established() noexcept
-{
-    established_ = true;
-    write_lost_ = false;
-    identity_demanded_ = false;
 }
 
 session::loss session_link::loss_of(zk::handle::status why, bool refused) const

@@ -54,11 +54,11 @@ public:
     }
     [[nodiscard]] zk::connection::fault_report fault() const;
     [[nodiscard]] bool is_established() const noexcept { return established_; }
-    void established() noexcept;
+    void established() noexcept { established_ = true; }
     // When the attempt that has made it began.
     [[nodiscard]] std::chrono::nanoseconds began() const noexcept { return began_; }
 
-    // A request was answered so that nothing more is to be hoped for.
+    // What the answers of requests show: that a write is lost; that the server demands an identity.
     void note_lost_write() noexcept { write_lost_ = true; }
     void note_demand_for_identity() noexcept { identity_demanded_ = true; }
     [[nodiscard]] bool has_lost_write() const noexcept { return write_lost_; }

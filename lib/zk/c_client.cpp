@@ -46,16 +46,9 @@ node_stat to_stat(const Stat* s) noexcept
             s->aversion, s->ephemeralOwner, s->dataLength, s->numChildren, s->pzxid};
 }
 
-receiver* to_receiver(const void* data) noexcept
-{
-    return static_cast<receiver*>(const_cast<void*>(data));
-}
-
 void finish(const void* data, reply&& r) noexcept
 {
-    if (data != nullptr) {
-        to_receiver(data)->answered(std::move(r));
-    }
+    static_cast<receiver*>(const_cast<void*>(data))->answered(std::move(r));
 }
 
 // The C client borrows an access control list while it serialises a request.
@@ -102,7 +95,7 @@ struct pending_multi : detail::recycled {
 
 extern "C" {
 
-static void on_session_or_watch(zhandle_t*, int type, int state, const char* path,
+static void on_session_or_watch(zhandle_t*, int type, int /*state*/, const char* path,
                                 void* context) noexcept
 {
     // Session events are not used: not every loss of the connection has one. The state is read after
@@ -111,7 +104,6 @@ static void on_session_or_watch(zhandle_t*, int type, int state, const char* pat
         static_cast<watch_receiver*>(context)->watch_fired(
             {static_cast<watch_event_type>(type), std::string{path}});
     }
-    static_cast<void>(state);
 }
 
 static void on_void(int rc, const void* data) noexcept

@@ -78,8 +78,8 @@ public:
     // may be sent afterwards. `done` learns whether the server confirmed; not called after close().
     virtual void end_session(std::function<void(bool confirmed)> done) = 0;
 
-    // Drops the connection at once, and answers what is outstanding. The observer hears of no loss; it gets the
-    // socket, unless the session has ended.
+    // Drops the connection at once, and answers what is outstanding. The observer hears of no loss. It gets the socket
+    // of an established connection, unless the end of the session was sent, or `last_words` are asked for.
     // `last_words`: tell the server, if it can be done without waiting, that the session is over.
     virtual void close(bool last_words = false) noexcept = 0;
 

@@ -12,6 +12,8 @@ namespace colock::zk {
 inline constexpr std::size_t length_size = 4;         // before each frame
 inline constexpr std::size_t header_size = 4 + 8 + 4; // of a reply: xid, zxid, error
 inline constexpr std::size_t password_size = 16;      // of a session
+// The answer to the handshake: version, time-out, session, password, and whether it is read-only.
+inline constexpr std::size_t handshake_size = 4 + 4 + 8 + 4 + password_size + 1;
 
 template <class Integer>
     requires std::is_integral_v<Integer>

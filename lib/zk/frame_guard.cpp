@@ -21,21 +21,23 @@ constexpr std::int32_t ping_xid = -2;
 constexpr std::int32_t auth_xid = -4;
 constexpr std::int32_t set_watches_xid = -8;
 
-// Errors by which the C client tells of a connection that is gone. From a server they would be taken for that.
-constexpr std::int32_t runtime_inconsistency = -2;
-constexpr std::int32_t connection_loss = -4;
-constexpr std::int32_t operation_timeout = -7;
-constexpr std::int32_t closing = -116;
-// Of credentials, which have replies of their own. In answer to a request it would be taken for the end of a session.
-constexpr std::int32_t auth_failed = -115;
+constexpr auto runtime_inconsistency =
+    static_cast<std::int32_t>(zookeeper_errc::runtime_inconsistency);
 
 // Types of a transaction's results.
 constexpr std::int32_t error_result = -1;
 
 bool is_of_no_request(std::int32_t error) noexcept
 {
-    return error == connection_loss || error == operation_timeout || error == closing ||
-           error == auth_failed;
+    switch (static_cast<zookeeper_errc>(error)) {
+    // By these the C client tells of a connection that is gone. From a server they would be taken for that.
+    case zookeeper_errc::connection_loss:
+    case zookeeper_errc::operation_timeout:
+    case zookeeper_errc::closing:
+    // Of credentials, which have replies of their own. In answer to a request it would be taken for the end of a session.
+    case zookeeper_errc::auth_failed: return true;
+    default: return false;
+    }
 }
 
 const char* fault_of_names(frame_fields& in, bool& excessive) noexcept
@@ -199,7 +201,7 @@ frame_guard::verdict frame_guard::look(std::string_view bytes)
     };
     if (in_handshake_) {
         // The last byte says whether the session is read-only. Servers before 3.4 leave it out.
-        constexpr std::int32_t expected = 4 + 4 + 8 + 4 + password_size + 1;
+        constexpr auto expected = static_cast<std::int32_t>(handshake_size);
         if (length != expected && length != expected - 1) {
             return refused(std::string{not_zookeepers} + ": it has " + std::to_string(length) +
                            " bytes");

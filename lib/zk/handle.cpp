@@ -101,8 +101,8 @@ bool handle::process_read()
     return step.more;
 }
 
-// The C client numbers the requests of all handles of the process together, from the time of its first one on. After some two
-// thousand million it comes to the numbers below zero that stand for no request (frame_guard.cpp): the reply to a request with
+// The C client numbers the requests of all handles of the process together, from the time of its first one on. After some
+// 2,500 million it comes to the numbers below zero that stand for no request (frame_guard.cpp): the reply to a request with
 // such a number would break the connection. At -1 the C client begins anew.
 void handle::avoid_reserved_numbers()
 {

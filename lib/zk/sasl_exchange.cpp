@@ -1,5 +1,7 @@
 #include "zk/sasl_exchange.hpp"
 
+#include <colock/error.hpp>
+
 #include "zk/frame_fields.hpp"
 
 #include <utility>
@@ -8,12 +10,7 @@ namespace colock::zk {
 
 namespace {
 
-constexpr std::size_t longest_answer = 4 + 4 + 8 + 4 + password_size + 1;
 constexpr std::int32_t sasl_request = 102;
-
-// Errors of the server: its own, and that of one that takes nobody else.
-constexpr std::int32_t auth_failed = -115;
-constexpr std::int32_t sasl_required = -124;
 
 // Of a frame whose length has come.
 std::int32_t length_of(std::string_view frame) noexcept
@@ -44,7 +41,7 @@ void sasl_exchange::take(std::string_view bytes)
     }
     const auto length = length_of(frame);
     if (stage_ == stage::answer) {
-        if (length < 0 || length > static_cast<std::int32_t>(longest_answer)) {
+        if (length < 0 || length > static_cast<std::int32_t>(handshake_size)) {
             stage_ = stage::over; // whoever reads on refuses it
         } else if (wanted() == 0) {
             read_answer();
@@ -73,14 +70,15 @@ void sasl_exchange::read_reply()
     frame_fields in{std::string_view{frame}.substr(length_size)};
     const auto number = in.integer();
     static_cast<void>(in.longer()); // zxid
-    const auto error = in.integer();
+    const auto error = static_cast<zookeeper_errc>(in.integer());
     const auto size = in.integer();
     if (number != rounds_) {
         fail("the server sent something else than its answer");
-    } else if (error == auth_failed || error == sasl_required) {
+    } else if (error == zookeeper_errc::auth_failed ||
+               error == zookeeper_errc::session_closed_require_sasl_auth) {
         fail("the server refuses the client", true);
-    } else if (error != 0) {
-        fail("the server answers with error " + std::to_string(error));
+    } else if (error != zookeeper_errc{}) {
+        fail("the server answers with error " + std::to_string(static_cast<std::int32_t>(error)));
     } else if (in.cut()) {
         fail("the server sent an answer that is cut short");
     } else if (size != -1 && size != static_cast<std::int64_t>(in.left())) {

@@ -45,7 +45,6 @@ public:
 
 private:
     struct parts; // of OpenSSL
-    friend struct parts;
 
     void fail(std::string why);
     void fail_by_library();

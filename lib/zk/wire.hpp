@@ -66,7 +66,7 @@ public:
 
     // ---- to the server
 
-    // Whether the C client's writes are held back. What is held back may leave all the same.
+    // `on`: the C client's writes are held back. What is held back may leave all the same.
     virtual void hold_back(bool on) noexcept = 0;
     // Takes off `bytes` what is brought on, of words that are not the C client's: only while that has nothing to say. False
     // when the connection is broken.

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -390,6 +391,36 @@ BOOST_AUTO_TEST_CASE(a_release_waits_for_no_census)
     BOOST_TEST(code_of(io, unlocked) == error_code{});
     BOOST_TEST(code_of(io, released) == error_code{});
     BOOST_TEST(code_of(io, made) == error_code{});
+}
+
+// Only all watches of a session on a path can be freed at once.
+BOOST_AUTO_TEST_CASE(a_watch_that_waits_for_a_census_is_not_freed_with_the_one_before)
+{
+    auto proxy = link_proxy(server);
+    auto& c = connect_through(proxy, {.max_session_size = 30});
+    fill(c, 0, 3);
+    outcome<watched<std::optional<node_stat>>> first, second;
+    c.async_watch_exists(directory, first.handler());
+    auto dropped = value_of(io, first);
+    BOOST_TEST(wait_for_watches(c, 1));
+    remove_by_operator(0, 1);
+    auto rule = proxy.on_reply({opcode::exists}, reaction::hold, {.path_prefix = "/10000"});
+    outcome<create_result> made;
+    c.async_create("/10003", "", create_mode::ephemeral, made.handler());
+    BOOST_TEST(until([&] { return rule.fired() == 1U; }));
+    c.async_watch_exists(directory, second.handler());
+    dropped = {};
+    BOOST_TEST(wait_for_watches(c, 0));
+    BOOST_TEST(!second.done());
+    rule.release();
+    BOOST_TEST(code_of(io, made) == error_code{});
+    auto kept = value_of(io, second);
+    outcome<watch_event> event;
+    kept.changes.async_wait(event.handler());
+    BOOST_TEST(until([&] { return c.stats().in_flight == 0; }));
+    BOOST_TEST(wait_for_watches(c, 1));
+    admin.create(directory);
+    BOOST_TEST(value_of(io, event).path == directory);
 }
 
 BOOST_AUTO_TEST_CASE(a_question_for_which_the_servers_had_no_time_is_asked_again)

@@ -10,14 +10,17 @@
 #include <boost/asio/use_future.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <future>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -66,11 +69,8 @@ struct client_thread {
 
     client_thread()
     {
-        for (auto* const each : {&zk, &other}) {
-            each->emplace(io, colock::client_options{.hosts = server.connect_string(),
-                                                     .session_timeout = 40s});
-            get((*each)->async_connect(asio::use_future));
-        }
+        connect(zk);
+        connect(other);
     }
     ~client_thread()
     {
@@ -81,13 +81,22 @@ struct client_thread {
         thread.join();
     }
 
-    // Destroys the guards where nothing can be allocated.
-    template <class Guards>
-    static void release(Guards guards)
+    // `log`: gets all lines.
+    void connect(std::optional<colock::client>& c, colock::log_sink log = {})
     {
-        allocations_left = 0;
+        c.emplace(io, colock::client_options{.hosts = server.connect_string(),
+                                             .session_timeout = 40s,
+                                             .log = std::move(log),
+                                             .log_threshold = colock::log_level::debug});
+        get(c->async_connect(asio::use_future));
+    }
+    // Destroys the guards where so much can be allocated. Returns what is left of that.
+    template <class Guards>
+    static std::size_t release(Guards guards, std::size_t allocations = 0)
+    {
+        allocations_left = allocations;
         guards.clear();
-        allocations_left = no_end;
+        return std::exchange(allocations_left, no_end);
     }
     void expect_no_contenders()
     {
@@ -134,6 +143,24 @@ BOOST_AUTO_TEST_CASE(nor_is_that_of_readers)
     }
     release(std::move(held));
     BOOST_TEST(static_cast<bool>(get(m.async_lock(asio::use_future))));
+    expect_no_contenders();
+}
+
+// Whichever allocation fails: of the line, or of what sends it. Later lines are written.
+BOOST_AUTO_TEST_CASE(nor_is_one_that_the_log_would_hear_of)
+{
+    const auto heard = std::make_shared<std::atomic<bool>>(false);
+    connect(zk, [heard](colock::log_level, std::string_view line) {
+        *heard = *heard || line.starts_with("released");
+    });
+    std::size_t left = 0;
+    for (std::size_t allocations = 0; left == 0; ++allocations) {
+        colock::mutex m{*zk, "/locks/logged/" + std::to_string(allocations)};
+        std::vector<colock::unique_lock> held;
+        held.push_back(get(m.async_lock(asio::use_future)));
+        left = release(std::move(held), allocations);
+    }
+    BOOST_TEST(colock::test::wait_until([&] { return heard->load(); }, 60s));
     expect_no_contenders();
 }
 

@@ -214,7 +214,6 @@ BOOST_AUTO_TEST_CASE(a_message_reads_as_it_was_written)
     s.identity.password.fill('\xff');
     s.timeout = 15s;
     s.hosts = "one:1,two:2";
-    s.chroot = "/service";
     s.credentials = {{"digest", "user:secret"}, {"ip", ""}};
     s.last = true;
     s.tls = true;
@@ -227,7 +226,6 @@ BOOST_AUTO_TEST_CASE(a_message_reads_as_it_was_written)
     BOOST_TEST((read->identity.password == s.identity.password));
     BOOST_TEST((read->timeout == s.timeout));
     BOOST_TEST(read->hosts == s.hosts);
-    BOOST_TEST(read->chroot == s.chroot);
     BOOST_TEST((read->credentials == s.credentials));
     BOOST_TEST(read->last);
     BOOST_TEST(read->tls);

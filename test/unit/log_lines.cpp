@@ -28,6 +28,17 @@ BOOST_AUTO_TEST_CASE(one_caller_is_sent_for_all_lines)
     BOOST_TEST(lines.send());
 }
 
+BOOST_AUTO_TEST_CASE(lines_for_which_nobody_could_be_sent_wait_for_the_next_caller)
+{
+    log_lines lines;
+    lines.add(log_level::debug, "first");
+    BOOST_TEST(lines.send());
+    lines.not_sent();
+    BOOST_TEST(lines.any());
+    BOOST_TEST(lines.send());
+    BOOST_TEST(lines.take().size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_log_that_is_too_slow_gets_the_oldest_lines_and_the_number_of_the_others)
 {
     log_lines lines;

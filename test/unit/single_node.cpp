@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(it_waits_for_the_node_to_go_and_tries_again)
 BOOST_AUTO_TEST_CASE(it_looks_first_when_one_of_its_own_session_lets_go)
 {
     play p;
-    p.yield_turn();
+    p.yield_turn(true);
     BOOST_TEST(p.join() == "watch");
     BOOST_TEST(p.watched(no_node) == "create");
 }

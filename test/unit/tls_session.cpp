@@ -4,6 +4,8 @@
 #include <support/certificates.hpp>
 #include <support/tls_contexts.hpp>
 
+#include "guard/tls_material.hpp"
+
 #include <boost/test/unit_test.hpp>
 
 #include <openssl/ssl.h>
@@ -302,6 +304,29 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_somebody_else_is_refused_with_the_reason)
     begins(fault_of({.shown = foreign().issue(server)}), refused);
     begins(fault_of({.shown = ours().self_signed(server)}), refused + "self-signed certificate");
     begins(fault_of({.client = std::make_shared<tls_context>(tls_context::tls_client)}), refused);
+}
+
+// A session guard gets the context of its client as text.
+BOOST_AUTO_TEST_CASE(a_session_guard_refuses_whom_its_client_refuses)
+{
+    const auto copy_of = [](const std::shared_ptr<tls_context>& context) {
+        return colock::guard::context_of_material(colock::guard::material_of(*context).text);
+    };
+    const auto context = client_context(ours(), ours().issue({.name = "client"}));
+    const auto no_limit = SSL_CTX_get_verify_depth(context->native_handle());
+    auto copy = copy_of(context);
+    scene both{{.client = copy}};
+    BOOST_TEST((both.shake_hands() == progress::complete));
+    BOOST_TEST(SSL_CTX_get_verify_depth(copy->native_handle()) == no_limit);
+
+    context->set_verify_depth(3);
+    X509_STORE_set_flags(SSL_CTX_get_cert_store(context->native_handle()), X509_V_FLAG_CRL_CHECK);
+    copy = copy_of(context);
+    for (const auto& each : {context, copy}) {
+        begins(fault_of({.client = each}),
+               "the server's certificate is refused: unable to get certificate CRL");
+        BOOST_TEST(SSL_CTX_get_verify_depth(each->native_handle()) == 3);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_to_be_checked_is_not)

@@ -146,8 +146,7 @@ BOOST_FIXTURE_TEST_CASE(metrics, scene)
     const auto paths = std::make_shared<::metrics::of_paths>();
     w.start_process("one", [paths](auto& context, std::string hosts) -> asio::awaitable<void> {
         colock::client zk{context, {.hosts = hosts, .observer = paths, .histograms = true}};
-        co_await ::metrics_example::run(zk);
-        co_await asio::steady_timer{context, 10s}.async_wait(asio::use_awaitable);
+        co_await ::metrics_example::work(zk);
     });
     w.run_for(9s);
     const auto counted = paths->Collect();

@@ -33,7 +33,6 @@ public:
 
     [[nodiscard]] const asio::any_io_executor& executor() const noexcept;
     [[nodiscard]] const std::shared_ptr<client_core>& core() const noexcept;
-    [[nodiscard]] const lock_path& path() const noexcept { return *path_; }
     [[nodiscard]] const lock_options& options() const noexcept;
     // Else lock_options::max_hold is refused.
     void serve_body() noexcept { for_body_ = true; }

@@ -15,7 +15,7 @@ namespace colock::detail {
 struct observed_path; // lib/report/telemetry.hpp
 struct seen_holder;
 
-// Trivial but for two pointers' worth: every acquisition has one, also where nobody observes.
+// The constructor sets two members alone, because every acquisition has one, also where nobody observes.
 struct observation {
     observation() noexcept {}
 
