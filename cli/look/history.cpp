@@ -39,10 +39,9 @@ struct history_options {
     bool as_json = false;
 };
 
-std::string moment_words(std::int64_t time)
+std::string moment_of(std::int64_t time)
 {
-    return cli::moment_words(
-        std::chrono::system_clock::time_point{std::chrono::milliseconds{time}});
+    return moment_words(std::chrono::system_clock::time_point{std::chrono::milliseconds{time}});
 }
 
 std::string span_words(std::int64_t milliseconds)
@@ -146,7 +145,7 @@ public:
 private:
     [[nodiscard]] std::string when() const
     {
-        return "from " + moment_words(told_.from) + " to " + moment_words(told_.to);
+        return "from " + moment_of(told_.from) + " to " + moment_of(told_.to);
     }
     [[nodiscard]] bool is_known(std::int64_t time) const
     {
@@ -170,7 +169,7 @@ private:
         if (!options_.at.empty()) {
             at_ = moment_in(options_.at);
             if (!is_known(*at_)) {
-                throw failure{not_found_here, "the files tell nothing of " + moment_words(*at_) +
+                throw failure{not_found_here, "the files tell nothing of " + moment_of(*at_) +
                                                   ", but " + when() +
                                                   (told_.gaps.empty() ? "" : ", with gaps")};
             }
@@ -206,10 +205,10 @@ private:
     void write_lines() const
     {
         std::cout << printable(options_.path) << "  " << words_for(told_.what) << "  "
-                  << (at_ ? "at " + moment_words(*at_) : when()) << '\n';
+                  << (at_ ? "at " + moment_of(*at_) : when()) << '\n';
         for (const auto& [before, after] : told_.gaps) {
-            std::cout << "    nothing is known between " << moment_words(before) << " and "
-                      << moment_words(after) << '\n';
+            std::cout << "    nothing is known between " << moment_of(before) << " and "
+                      << moment_of(after) << '\n';
         }
         for (const auto& k : told_.others) {
             std::cout << "    beside it nodes of " << with_article(words_for(k.what))
@@ -222,12 +221,12 @@ private:
             std::cout << "    ";
             if (at_) {
                 std::cout << (c.holds_at(*at_) ? "held by " : "waits:  ") << who(c.node)
-                          << ", since " << moment_words(c.holds_at(*at_) ? *c.granted : c.created)
+                          << ", since " << moment_of(c.holds_at(*at_) ? *c.granted : c.created)
                           << (c.holds_at(*at_) && c.granted_before ? " or earlier" : "")
                           << ", token " << token_words(c.node) << "...\n";
             } else {
-                std::cout << moment_words(c.granted.value_or(c.created)) << "  "
-                          << told_.picture_of(c) << "  " << words_of(c) << '\n';
+                std::cout << moment_of(c.granted.value_or(c.created)) << "  " << told_.picture_of(c)
+                          << "  " << words_of(c) << '\n';
             }
         }
         if (at_ && told_.contenders.empty()) {
@@ -317,7 +316,8 @@ void add_history(program& p)
              "only what colock writes of a node's owner is printed: host, process, program. "
              "Others are named by their session.\n\n"
              "The history begins with the oldest snapshot. Where transactions are missing it says "
-             "so. The last ones may be such that the other servers never accepted.",
+             "so. The last ones, or those before a gap, may be such that the other servers never "
+             "accepted.",
          .examples =
              {{"colock history --from /var/lib/zookeeper /locks/backup",
                "all that the files tell of the lock"},

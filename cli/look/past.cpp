@@ -116,9 +116,14 @@ void recorder::take_back_from(std::size_t moment)
             by_session_.emplace(c.node.session, who);
         }
     }
+    now_ = latest_ = *from_; // or somewhat later, which no node of the lock shows
+    for (const auto& e : events_) {
+        now_ = e.time;
+        latest_ = std::max(latest_, now_);
+    }
 }
 
-void recorder::state(const snapshot& s)
+void recorder::state(const snapshot& s, bool is_news)
 {
     std::map<std::string_view, const snapshot::node*> found;
     for (const auto& n : s.nodes) {
@@ -129,10 +134,12 @@ void recorder::state(const snapshot& s)
         return at != found.end() && at->second->zxid == c.node.czxid;
     };
     // What deletes a node that is there still was never decided, and neither was what follows it.
-    if (const auto wrong = std::ranges::find_if(
-            events_, [&](auto& e) { return !e.comes && has(contenders_[e.who]); });
-        wrong != events_.end()) {
+    const auto wrong =
+        std::ranges::find_if(events_, [&](auto& e) { return !e.comes && has(contenders_[e.who]); });
+    if (wrong != events_.end()) {
         take_back_from(wrong->moment);
+    } else if (!is_news) {
+        return;
     }
     ++moment_;
     const auto before = now_;

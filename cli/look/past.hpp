@@ -76,8 +76,8 @@ public:
     explicit recorder(std::string path);
 
     [[nodiscard]] bool is_wanted(std::string_view path) const { return place_of(path).has_value(); }
-    // The first state that is known, or the next one after a gap.
-    void state(const snapshot& s);
+    // The first state that is known, or the next one after a gap. Without news it counts where it contradicts what is known.
+    void state(const snapshot& s, bool is_news = true);
     void happened(const transaction& t);
 
     // At the end.

@@ -152,9 +152,7 @@ private:
                 auto bytes = opened(at->path);
                 const auto s = read_snapshot(bytes_of_snapshot(bytes), last_, at->zxid,
                                              [&](auto path) { return recorder_.is_wanted(path); });
-                if (!whole_ || s.last_change > last_) {
-                    recorder_.state(s);
-                }
+                recorder_.state(s, !whole_ || s.last_change > last_);
                 begun_ = whole_ = true;
                 last_ = at->zxid;
                 return;

@@ -190,7 +190,7 @@ std::string as_json_text(const diagnosis& all)
     return json::serialize(o) + '\n';
 }
 
-int status_of(cause c)
+int status_for(cause c)
 {
     switch (c) {
     case cause::held:
@@ -205,7 +205,7 @@ asio::awaitable<int> tell(client& zk, const client_options& options, const why_o
 {
     const auto all = co_await diagnose(zk, options, o.what);
     std::cout << (o.as_json ? as_json_text(all) : as_text(all)) << std::flush;
-    co_return status_of(all.found.what);
+    co_return status_for(all.found.what);
 }
 
 const std::string& description()

@@ -63,6 +63,6 @@ BOOST_AUTO_TEST_CASE(shards_move_to_those_who_live)
     run_until_each_has(3);
 
     server.expire(alive.back().zk.session_id());
-    alive.pop_back(); // it dies, and has done nothing since
+    alive.pop_back(); // it dies
     run_until_each_has(6);
 }

@@ -103,7 +103,10 @@ tls_material material_of(asio::ssl::context& of)
     // Of the context, and of its store: OpenSSL heeds both.
     append(m.text, std::uint64_t{X509_VERIFY_PARAM_get_flags(SSL_CTX_get0_param(context)) |
                                  X509_VERIFY_PARAM_get_flags(X509_STORE_get0_param(store))});
-    append(m.text, std::int32_t{SSL_CTX_get_verify_depth(context)});
+    const auto depth = SSL_CTX_get_verify_depth(context);
+    append(m.text,
+           std::int32_t{depth >= 0 ? depth
+                                   : X509_VERIFY_PARAM_get_depth(X509_STORE_get0_param(store))});
     append(m.text, written(chain));
     append(m.text, written(secret));
     append(m.text, written(authorities));

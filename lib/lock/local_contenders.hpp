@@ -20,7 +20,7 @@ namespace colock::detail {
 struct contender_work {
     local_users::nodes leaving;
     operation_ptr<error_code> unlocking; // completes when the last of these has gone; or empty
-    // Operations wait for the loss of this turn, or for a request for its node; it has ended.
+    // This turn has ended, and operations wait for its loss, or for a request for its node.
     std::shared_ptr<contender_driver> turn_over;
     std::uint64_t turn = 0;
 };

@@ -30,7 +30,7 @@ struct settings {
 struct listing {
     const std::vector<std::string>& children;
     std::int64_t directory = 0; // the transaction that created it
-    bool watched = false;       // it was to set the watch for newcomers
+    bool watched = false;       // it asked for the watch for newcomers; an error sets none
 
     // Whether it shows no contender but the own one.
     [[nodiscard]] bool is_alone(const layout& l) const;

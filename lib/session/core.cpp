@@ -89,7 +89,7 @@ void client_core::release()
 
 // ---- diagnosis
 
-// Does not fail where there is no memory to post: the next call sends the lines.
+// Where there is no memory to post, the next call sends the lines.
 void client_core::send_lines()
 {
     auto& lines = basics_.log.lines();

@@ -16,7 +16,7 @@ bool replace_descriptor(int descriptor, int original) noexcept;
 // Whether this process may have another one.
 [[nodiscard]] bool are_descriptors_left() noexcept;
 
-// `on`: a TCP socket keeps what is written until this is called without it, so that it goes in as few segments as it can.
+// `on`: a TCP socket keeps what is written until a call with `on` false, so that it goes in as few segments as it can.
 // Nothing happens where the system has no such thing.
 void cork(int socket, bool on) noexcept;
 

@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(what_was_never_decided_is_taken_back)
                              {5, c, type::close, {}, 0, 15'000},
                              {6, a, type::create, created(mutex_node(4)), 7, 16'000}}));
     const auto kept = [](int number) {
-        return saved_node{mutex_node(number), number, number == 1 ? a : b};
+        return saved_node{mutex_node(number), number, number == 1 ? a : number == 2 ? b : c};
     };
     auto late = saved_node{"/else", next + 2};
     late.time = 8000;
@@ -337,7 +337,12 @@ BOOST_AUTO_TEST_CASE(what_was_never_decided_is_taken_back)
     const auto found = d.read();
     BOOST_TEST(text_of(found.told) == "1-1-10 released; 2 8 | 2-10- there | 3--8 unseen");
     BOOST_TEST(
-        (found.told.gaps == std::vector{std::pair<std::int64_t, std::int64_t>{8000, 10'000}}));
+        (found.told.gaps == std::vector{std::pair<std::int64_t, std::int64_t>{3000, 10'000}}));
+    BOOST_TEST(found.told.to == 10'000);
+
+    // Nor where no node shows what was decided in their place.
+    d.write("snapshot.100000003", snapshot_of({{"", 0}, kept(1), kept(2), kept(3)}));
+    BOOST_TEST(text_of(d.read().told) == "1-1-10 released; 2 8 | 2-10- there; 1 0 | 3-- there");
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_begins_and_nothing_is_missing)

@@ -192,10 +192,14 @@ public:
             p.preparing = false;
             feed([&](auto& out) { m.machine.prepared(s.shard, out); });
             break;
-        case begin:
+        case begin: {
             p.begun = true;
+            const auto before = m.machine.fingerprint();
             m.machine.began(s.shard);
+            expect(m.machine.fingerprint() != before,
+                   "a body runs that the member does not know of");
             break;
+        }
         case end:
             if (p.in_queue) {
                 std::erase(queues_[s.shard], s.member);

@@ -9,7 +9,7 @@
 namespace colock::test {
 
 /// The password of a client's session, for kill_session(). The client keeps it to itself; ZooKeeper makes it from the
-/// number of the session: the first bytes of Java's Random.
+/// number of the session: the first bytes of Java's Random. That it is so, kill_session() shows.
 [[nodiscard]] inline std::string password_of(const client& c)
 {
     constexpr std::uint64_t factor = 0x5DEECE66D;

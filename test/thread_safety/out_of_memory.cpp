@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(nor_is_that_of_readers)
     expect_no_contenders();
 }
 
-// Whichever allocation fails: of the line, or of what sends it. Later lines are written.
+// Whichever `new` fails: of the line, or of what sends it. Later lines are written. (Asio allocates otherwise, too.)
 BOOST_AUTO_TEST_CASE(nor_is_one_that_the_log_would_hear_of)
 {
     const auto heard = std::make_shared<std::atomic<bool>>(false);

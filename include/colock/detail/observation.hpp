@@ -15,7 +15,7 @@ namespace colock::detail {
 struct observed_path; // lib/report/telemetry.hpp
 struct seen_holder;
 
-// The constructor sets two members alone, because every acquisition has one, also where nobody observes.
+// Every acquisition has one, also where nobody observes, so the constructor sets two members alone.
 struct observation {
     observation() noexcept {}
 

@@ -76,7 +76,7 @@ private:
         asio::steady_timer timer;               // the pause before the shard is taken again
         watch queue;                            // of the lock
         pauses pace;
-        // When the look began that found the lock free, by the boot_clock; or 0.
+        // When the look began (boot_clock) by which the lock was free; 0 if it was not.
         std::chrono::nanoseconds free{0};
         unsigned restarts = 0;
         std::uint64_t turn = 0;
