@@ -105,14 +105,14 @@ BOOST_AUTO_TEST_CASE(G1_G4_beside_a_process_that_knows_nothing_of_it)
                  .cancels = 1,
                  .foreigner = true,
                  .first_number = late_from_number - 1},
-                401'000);
+                361'000);
     }
     explore({.clients = 2,
              .readers = "wr",
              .breaks = 1,
              .foreigner = true,
              .first_number = late_from_number - 1},
-            1'300'000);
+            1'141'000);
 }
 
 // A directory with data, with another list or with other children stays. Each contender makes way once.
