@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -58,6 +61,22 @@ milliseconds wall_time(nanoseconds time)
     return (time + difference) / 1'000'000;
 }
 
+// A leader's error of a follower that has its epoch and not yet its transactions tells the first of these.
+std::vector<std::int64_t> half_synchronised(const std::vector<std::string>& server_directories)
+{
+    std::vector<std::int64_t> found;
+    for (const auto& each : server_directories) {
+        std::ifstream log{each + "/server.log"};
+        for (std::string line; std::getline(log, line);) {
+            const auto zxid = line.find(" received 0x");
+            if (line.find("is from a different epoch") != line.npos && zxid != line.npos) {
+                found.push_back(std::strtoll(line.c_str() + zxid + 10, nullptr, 16));
+            }
+        }
+    }
+    return found;
+}
+
 } // namespace
 
 history_findings compare_history(const std::vector<journal>& journals,
@@ -66,6 +85,9 @@ history_findings compare_history(const std::vector<journal>& journals,
     // Times are whole milliseconds, and the wall clock is slewed.
     constexpr milliseconds precision = 20;
     history_findings found;
+    std::vector<std::pair<milliseconds, std::string>> violations; // with the end of the turn
+    std::map<std::int64_t, milliseconds> created;                 // when each token was
+    const auto suspected = half_synchronised(server_directories);
     std::map<std::string, std::vector<proven_turn>> by_lock;
     for (const auto& j : journals) {
         for (auto& t : turns_of(j)) {
@@ -78,6 +100,7 @@ history_findings compare_history(const std::vector<journal>& journals,
             std::map<std::int64_t, const contender*> by_token;
             for (const auto& c : told.contenders) {
                 by_token[c.node.czxid] = &c;
+                created.emplace(c.node.czxid, c.created);
             }
             for (const auto& t : turns) {
                 const auto first = wall_time(*t.first), last = wall_time(*t.last);
@@ -99,14 +122,31 @@ history_findings compare_history(const std::vector<journal>& journals,
                 } else if (agrees || is_in_gap) {
                     ++found.in_gaps;
                 } else {
-                    found.violations.push_back(
+                    for (const auto zxid : suspected) {
+                        constexpr int epoch = 32;
+                        if (c == nullptr && zxid <= t.token && zxid >> epoch == t.token >> epoch) {
+                            found.lost_from = std::min(found.lost_from.value_or(zxid), zxid);
+                        }
+                    }
+                    violations.emplace_back(
+                        last,
                         t.name + " held " + lock + " from " + std::to_string(first) + " to " +
-                        std::to_string(last) + " ms, and the history of " + directory +
-                        (c == nullptr ? " does not know its token"
-                                      : " tells " + std::to_string(c->granted.value_or(-1)) +
-                                            " to " + std::to_string(c->gone)));
+                            std::to_string(last) + " ms, and the history of " + directory +
+                            (c == nullptr ? " does not know its token"
+                                          : " tells " + std::to_string(c->granted.value_or(-1)) +
+                                                " to " + std::to_string(c->gone)));
                 }
             }
+        }
+    }
+    auto compared_until = INT64_MAX;
+    if (found.lost_from) {
+        const auto lost = created.lower_bound(*found.lost_from);
+        compared_until = lost == created.begin() ? 0 : std::prev(lost)->second;
+    }
+    for (auto& [last, text] : violations) {
+        if (last < compared_until) {
+            found.violations.push_back(std::move(text));
         }
     }
     return found;

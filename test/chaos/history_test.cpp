@@ -67,6 +67,33 @@ BOOST_AUTO_TEST_CASE(turns_and_holds)
     }
 }
 
+// One turn is known to no file any more, and what came of the next one is told otherwise.
+BOOST_AUTO_TEST_CASE(what_the_servers_have_lost)
+{
+    const test::temporary_directory d;
+    test::write_file(d.path() + "/snapshot.0", test::snapshot_of({{"", 0}}));
+    test::write_file(d.path() + "/log.1",
+                     test::log_of({{1, 0xa, type::create, test::created(node(1))},
+                                   {2, 0xb, type::create, test::created("/2")},
+                                   {3, 0xb, type::create, test::created(node(3))}}));
+    std::vector<journal> all{turn("1", 1, 1), turn("2", 2, 2), turn("3", 3, 3)};
+    BOOST_TEST(compare_history(all, {d.path()}).violations.size() == 2U);
+    const auto found_when_received = [&](const std::string& zxid) {
+        test::write_file(d.path() + "/server.log",
+                         "ERROR Leader - NEWLEADER ACK from sid: 2 is from a different epoch - "
+                         "current 0x100000000 received 0x" +
+                             zxid + '\n');
+        return compare_history(all, {d.path()});
+    };
+    BOOST_TEST(found_when_received("3").violations.size() == 2U); // that is known
+    BOOST_TEST(found_when_received("100000002").violations.size() == 2U);
+    const auto found = found_when_received("2");
+    BOOST_TEST(found.violations.empty());
+    BOOST_TEST((found.agreed == 1U && found.lost_from == 2));
+    all.push_back(turn("1", 0, 0)); // before the loss, and wrong
+    BOOST_TEST(found_when_received("2").violations.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(turns_in_a_gap)
 {
     const test::temporary_directory d;

@@ -242,6 +242,13 @@ private:
         for (const auto& each : history.violations) {
             violation(each);
         }
+        if (history.lost_from) {
+            std::cout << "note: the servers have lost transactions that they had decided, from 0x"
+                      << std::hex << *history.lost_from << std::dec
+                      << " on (ZOOKEEPER-4643, docs/other-servers.md); until then their histories "
+                         "are compared"
+                      << std::endl;
+        }
         for (const auto& each : scene_.notes()) {
             std::cout << "note: " << each << std::endl;
         }
