@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,13 @@ namespace colock::cli {
 
 // As people read it: "350 ms", "12.3 s", "4 min 10 s", "3 h 20 min", "2 d 3 h".
 [[nodiscard]] std::string shown(std::chrono::nanoseconds time);
+
+// In milliseconds since 1970: within what std::chrono can tell in nanoseconds.
+inline constexpr std::int64_t latest_time = 9'000'000'000'000; // in 2255
+[[nodiscard]] constexpr bool is_possible_time(std::int64_t milliseconds) noexcept
+{
+    return milliseconds >= 0 && milliseconds <= latest_time;
+}
 
 // "2026-11-24T19:28:00Z", rounded down; and with milliseconds, "2026-11-24T19:28:00.123Z". Of a time after 1970.
 [[nodiscard]] std::string time_words(std::chrono::system_clock::time_point t);

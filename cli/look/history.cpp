@@ -52,9 +52,7 @@ std::string span_words(std::int64_t milliseconds)
 // As `moment_words` and `time_words` write it, or the milliseconds since 1970 of a JSON document.
 std::int64_t moment_in(const std::string& text)
 {
-    // Within what std::chrono can tell in nanoseconds.
-    const auto is_told = [](std::int64_t time) { return time >= 0 && time <= 9'000'000'000'000; };
-    if (const auto number = number_in<std::int64_t>(text); number && is_told(*number)) {
+    if (const auto number = number_in<std::int64_t>(text); number && is_possible_time(*number)) {
         return *number;
     }
     tm parts{};
@@ -69,7 +67,7 @@ std::int64_t moment_in(const std::string& text)
     const auto day = parts.tm_mday; // a 31st of February would become another day
     const auto time = std::int64_t{::timegm(&parts)} * 1000 + milliseconds;
     if (rest == nullptr || (*rest != '\0' && std::string_view{rest} != "Z") ||
-        parts.tm_mday != day || !is_told(time)) {
+        parts.tm_mday != day || !is_possible_time(time)) {
         throw failure{usage, '"' + printable(text, 96) +
                                  "\" is no time; write it like 2026-11-24T19:28:00.123Z, in UTC"};
     }

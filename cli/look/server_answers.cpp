@@ -1,4 +1,5 @@
 // Reading what servers answer about their connections and sessions.
+#include "connect/duration.hpp"
 #include "connect/four_letter_word.hpp"
 #include "look/session_facts.hpp"
 #include "program/text.hpp"
@@ -27,11 +28,9 @@ std::string_view value_of(std::string_view fields, std::string_view key)
     return {};
 }
 
-// Within what can be subtracted, and multiplied to nanoseconds.
 std::optional<std::int64_t> possible_time(std::optional<std::int64_t> milliseconds)
 {
-    constexpr std::int64_t latest = 9'000'000'000'000;
-    return milliseconds >= 0 && milliseconds <= latest ? milliseconds : std::nullopt;
+    return milliseconds && is_possible_time(*milliseconds) ? milliseconds : std::nullopt;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "look/transactions.hpp"
 
+#include "connect/duration.hpp"
 #include "lib/names/node_owner.hpp"
 #include "protocol/jute.hpp"
 #include "protocol/types.hpp"
@@ -38,11 +39,9 @@ std::int64_t adler32(std::string_view bytes)
     return std::int64_t{b << 16 | a};
 }
 
-// Within what std::chrono can tell in nanoseconds.
 std::int64_t time_in(std::int64_t milliseconds)
 {
-    constexpr std::int64_t latest = 9'000'000'000'000; // in 2255
-    return std::clamp(milliseconds, std::int64_t{0}, latest);
+    return std::clamp(milliseconds, std::int64_t{0}, latest_time);
 }
 
 void skip_list(jute_reader& in)

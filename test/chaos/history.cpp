@@ -77,13 +77,42 @@ std::vector<std::int64_t> half_synchronised(const std::vector<std::string>& serv
     return found;
 }
 
+// How a server's files tell of a turn: of the node with its token, or null.
+enum class telling { agrees, is_vague, differs };
+
+telling telling_of(const contender* c, milliseconds first, milliseconds last)
+{
+    using colock::cli::departure;
+    // Times are whole milliseconds, and the wall clock is slewed.
+    constexpr milliseconds precision = 20;
+    if (c == nullptr || (c->how != departure::none && c->gone < last - precision)) {
+        return telling::differs;
+    }
+    if (c->granted ? c->granted_before : c->how == departure::unseen) {
+        return telling::is_vague; // it was granted at a time that no file tells
+    }
+    return c->granted && *c->granted <= first + precision ? telling::agrees : telling::differs;
+}
+
+// The first one that was lost with this token, if any of the suspected ones was.
+std::optional<std::int64_t> loss_with(std::int64_t token,
+                                      const std::vector<std::int64_t>& suspected)
+{
+    constexpr int epoch = 32;
+    std::optional<std::int64_t> lost;
+    for (const auto zxid : suspected) {
+        if (zxid <= token && zxid >> epoch == token >> epoch) {
+            lost = std::min(lost.value_or(zxid), zxid);
+        }
+    }
+    return lost;
+}
+
 } // namespace
 
 history_findings compare_history(const std::vector<journal>& journals,
                                  const std::vector<std::string>& server_directories)
 {
-    // Times are whole milliseconds, and the wall clock is slewed.
-    constexpr milliseconds precision = 20;
     history_findings found;
     std::vector<std::pair<milliseconds, std::string>> violations; // with the end of the turn
     std::map<std::int64_t, milliseconds> created;                 // when each token was
@@ -109,24 +138,14 @@ history_findings compare_history(const std::vector<journal>& journals,
                 const bool is_in_gap = std::ranges::any_of(told.gaps, [&](const auto& gap) {
                     return gap.first <= last && first <= gap.second;
                 });
-                // It was granted at a time that no file tells.
-                const bool is_vague =
-                    c != nullptr &&
-                    (c->granted ? c->granted_before : c->how == colock::cli::departure::unseen);
-                const bool agrees =
-                    c != nullptr &&
-                    (is_vague || c->granted.value_or(INT64_MAX) <= first + precision) &&
-                    (c->how == colock::cli::departure::none || c->gone >= last - precision);
-                if (agrees && !is_vague) {
+                const auto tells = telling_of(c, first, last);
+                if (tells == telling::agrees) {
                     ++found.agreed;
-                } else if (agrees || is_in_gap) {
+                } else if (tells == telling::is_vague || is_in_gap) {
                     ++found.in_gaps;
                 } else {
-                    for (const auto zxid : suspected) {
-                        constexpr int epoch = 32;
-                        if (c == nullptr && zxid <= t.token && zxid >> epoch == t.token >> epoch) {
-                            found.lost_from = std::min(found.lost_from.value_or(zxid), zxid);
-                        }
+                    if (const auto lost = c ? std::nullopt : loss_with(t.token, suspected)) {
+                        found.lost_from = std::min(found.lost_from.value_or(*lost), *lost);
                     }
                     violations.emplace_back(
                         last,

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(turns_and_holds)
     }
 }
 
-// One turn is known to no file any more, and what came of the next one is told otherwise.
+// The files lack one turn, and contradict the next one.
 BOOST_AUTO_TEST_CASE(what_the_servers_have_lost)
 {
     const test::temporary_directory d;

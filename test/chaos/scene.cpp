@@ -584,7 +584,7 @@ void scene::keep(const std::string& directory) const
                                       "--sparse=always", servers_[i].directory() + "/version-2",
                                       directory + "/server-" + std::to_string(i + 1)}}
                 .wait();
-        } catch (const std::runtime_error&) { // what has happened is told all the same
+        } catch (const std::runtime_error&) { // the journals are kept
         }
     }
 }
