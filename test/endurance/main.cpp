@@ -7,6 +7,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ private:
                   << std::setw(12) << f.ephemerals << std::endl;
     }
 
-    // The load, and then the calm behind it: no turn is under way, and no contender is left.
+    // The load, and then the calm after it: no turn is under way, and no contender is left.
     void go_round(endurance::load& load, clock::duration time, bool with_restart)
     {
         const auto begin = clock::now();
@@ -122,6 +123,8 @@ private:
             }
             std::this_thread::sleep_for(10ms);
         }
+        // What is resident then is what lives, not what the allocator has not given back yet.
+        ::malloc_trim(0);
         calm_.push_back(endurance::measure(server_));
         watches_under_load_.push_back(watches / samples);
         show(load, "calm", calm_.back());
