@@ -285,7 +285,8 @@ private:
     }
     void removed(const std::string& probe, const error_code& ec)
     {
-        if (!is_lost(ec) && !(op_ && is_throttled(ec))) {
+        const bool taken_back = ec == asio::error::operation_aborted; // by cancel()
+        if (!is_lost(ec) && !taken_back && !(op_ && is_throttled(ec))) {
             std::erase(probes_, probe);
         }
     }

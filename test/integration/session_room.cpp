@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -435,6 +436,28 @@ BOOST_AUTO_TEST_CASE(a_question_for_which_the_servers_had_no_time_is_asked_again
                                {.path_prefix = "/10000", .replacement = -127});
     BOOST_TEST(create(c, "/10003") == error_code{});
     BOOST_TEST(rule.fired() == 1U);
+}
+
+// Who ends a phase removes them all. This one hears of it by a list, before it has set a watch.
+BOOST_AUTO_TEST_CASE(an_arrival_whose_phase_another_client_has_ended_makes_room)
+{
+    auto proxy = link_proxy(server);
+    const auto arrival =
+        of_text + directory.size() + std::string{"/arrival-0000000000-"}.size() + 36;
+    auto& a = connect_through(proxy, {.max_session_size = arrival});
+    auto& b = connect();
+    for (std::uint64_t phase = 0; phase != 3; ++phase) {
+        auto rule = proxy.on_reply({opcode::multi}, reaction::hold,
+                                   {.path_prefix = directory + "/arrival-"});
+        outcome<std::uint64_t> first, second;
+        barrier{a, directory, 2}.async_arrive_and_wait(first.handler());
+        BOOST_TEST(until([&] { return rule.fired() == 1U; }));
+        barrier{b, directory, 2}.async_arrive_and_wait(second.handler());
+        BOOST_TEST(value_of(io, second) == phase);
+        rule.release();
+        BOOST_TEST(value_of(io, first) == phase);
+    }
+    BOOST_TEST(proxy.requests({opcode::exists}) == 0U); // what does not go is asked for
 }
 
 // Its watch was not set when the node went.

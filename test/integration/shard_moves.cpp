@@ -203,6 +203,28 @@ BOOST_AUTO_TEST_CASE(another_definition_is_refused)
                           });
 }
 
+// Its place in the queue is after that of a member, which stays.
+BOOST_AUTO_TEST_CASE(one_that_comes_too_late_to_replace_the_definition_is_a_member)
+{
+    auto& ann = run(connect(), usual("ann"));
+    BOOST_TEST(has(ann, 12));
+    auto proxy = link_proxy(server);
+    auto rule = proxy.on_request({opcode::create, opcode::create2}, reaction::hold,
+                                 {.nth = 2, .path_prefix = directory + "/use/"});
+    auto other = usual("cid");
+    other.count = 24;
+    other.redefine = true;
+    auto& cid = run(connect_through(proxy), other);
+    BOOST_TEST(until([&] { return rule.fired() == 1U; }));
+    ann.stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(ended(ann));
+    other.member = "dan";
+    auto& dan = run(connect(), other);
+    BOOST_TEST(has(dan, 24));
+    rule.release();
+    BOOST_TEST(has(cid, 12));
+}
+
 BOOST_AUTO_TEST_CASE(a_body_that_throws_ends_the_run)
 {
     auto& bob = run(connect(), usual("bob"));

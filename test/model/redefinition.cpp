@@ -62,6 +62,7 @@ struct process {
     std::optional<command> asked; // of the servers
     bool served = false;          // and not yet answered
     char answer = 0;              // the definition that was read; 0: none
+    char seen = 0;                // that which was read last
     bool has_use = false;         // as it was told
     bool member = false;          // it may take shards
     bool ending = false;          // no more
@@ -91,6 +92,7 @@ public:
         enum class what : std::uint8_t {
             serve,  // what was asked for
             answer, // or: `use` is granted
+            give_up, // waiting for it alone; only where the definition is another one: else nothing comes of it
             take,   // a shard
             end,    // the last body, and all that makes it a member
             leave,  // an old one, for good
@@ -114,6 +116,9 @@ public:
             }
             if (each.served && (!locks(each) || is_granted(p))) {
                 all.push_back({answer, p});
+            }
+            if (each.asked == command::alone && each.seen != written_) {
+                all.push_back({give_up, p});
             }
             if (each.member && !each.ending && !each.holds) {
                 all.push_back({take, p});
@@ -147,6 +152,12 @@ public:
         switch (s.type) {
         case serve: serve_(s.who); break;
         case answer: answer_(s.who); break;
+        case give_up:
+            give_back(s.who);
+            p.asked.reset();
+            p.served = false;
+            perform(s.who, p.machine.granted(false));
+            break;
         case take:
             expect(written_ == definition_of(p.kind),
                    "a shard of a definition that is not written");
@@ -187,7 +198,8 @@ public:
         const bool one_stays = std::ranges::any_of(processes_, [&](const process& p) {
             return p.member && definition_of(p.kind) == written_;
         });
-        for (const auto& p : processes_) {
+        for (std::size_t who = 0; who != processes_.size(); ++who) {
+            const auto& p = processes_[who];
             const bool fits = definition_of(p.kind) == written_;
             if (p.refused) {
                 expect(p.leaves_for_good || (!fits && !replaces(p.kind)),
@@ -196,6 +208,8 @@ public:
                 expect(fits && p.holds, "a member has not what it should have");
             } else { // who may not replace it queues after who may
                 expect(one_stays && p.asked && locks(p), "a process waits for nobody");
+                expect(!fits || stands_after_a_replacer(who),
+                       "a process waits for members with its own definition");
             }
         }
     }
@@ -209,6 +223,7 @@ public:
             put(p.served + 2 * p.has_use + 4 * p.member + 8 * p.ending + 16 * p.holds +
                 32 * p.refused + 64 * p.leaves_for_good);
             put(p.answer);
+            put(p.asked == command::alone ? p.seen : 0);
         }
         put(use_.size());
         for (const auto& each : use_) {
@@ -243,6 +258,14 @@ private:
                            : std::none_of(use_.begin(), own, [](auto& n) { return n.alone; }));
     }
 
+    [[nodiscard]] bool stands_after_a_replacer(std::size_t who) const
+    {
+        const auto own = std::ranges::find(use_, who, &node::who);
+        return std::any_of(use_.begin(), own, [&](const node& n) {
+            return n.alone && definition_of(processes_[n.who].kind) != written_;
+        });
+    }
+
     void serve_(std::size_t who)
     {
         auto& p = processes_[who];
@@ -275,6 +298,7 @@ private:
         case command::read: {
             using enum shard_entry::definition;
             const auto read = std::exchange(p.answer, char{0});
+            p.seen = read;
             perform(who, p.machine.found(read == 0                       ? none
                                          : read == definition_of(p.kind) ? own
                                                                          : another));
@@ -354,8 +378,9 @@ private:
 
 std::string to_string(const world::step& s)
 {
-    static constexpr std::array names{"served",      "answered", "takes a shard", "has ended",
-                                      "is to leave", "expires",  "restarts",      "is cancelled"};
+    static constexpr std::array names{
+        "served",      "answered", "waits no longer:", "takes a shard", "has ended",
+        "is to leave", "expires",  "restarts",         "is cancelled"};
     return std::string{names[static_cast<std::size_t>(s.type)]} + " process " +
            std::to_string(s.who);
 }

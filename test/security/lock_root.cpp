@@ -352,6 +352,35 @@ BOOST_FIXTURE_TEST_CASE(a_probe_does_not_outlive_its_caller, scene)
     close();
 }
 
+// The same of a former round, where the removal waits for a connection.
+BOOST_AUTO_TEST_CASE(nor_does_a_probe_whose_removal_was_not_sent)
+{
+    scene s;
+    auto options = protecting();
+    options.hosts = s.proxy.connect_string();
+    options.chroot = s.root;
+    s.admin.add_auth("digest", secret);
+    s.admin.set_acl(s.root, {{permission_all, "auth", ""}});
+    client inner{s.io, options};
+    const outcome<> connected, made, o;
+    inner.async_connect(connected.handler());
+    value_of(s.io, connected);
+    async_ensure_lock_root(inner, "/", made.handler());
+    BOOST_TEST(code_of(s.io, made) == error_code{});
+    auto held = s.proxy.on_request(opcode::remove, reaction::hold);
+    asio::cancellation_signal stop;
+    async_ensure_lock_root(inner, "/", asio::bind_cancellation_slot(stop.slot(), o.handler()));
+    BOOST_TEST(becomes_true(s.io, [&] { return held.fired() == 1; }));
+    s.proxy.refuse(true);
+    s.proxy.cut();
+    BOOST_TEST(becomes_true(s.io, [&] { return inner.stats().waiting == 5; })); // a round
+    stop.emit(asio::cancellation_type::terminal);
+    BOOST_TEST(code_of(s.io, o) == asio::error::operation_aborted);
+    s.proxy.refuse(false);
+    BOOST_TEST(becomes_true(s.io, [&] { return s.admin.children(s.root).size() == 1; }));
+    BOOST_TEST(inner.stats().sessions == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_client_that_goes_takes_it_along)
 {
     outcome<> closed, destroyed;

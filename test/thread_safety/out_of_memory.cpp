@@ -98,6 +98,24 @@ struct client_thread {
         guards.clear();
         return std::exchange(allocations_left, no_end);
     }
+    // Whether so many allocations are enough to begin it; then it has ended.
+    template <class Held, class Leave>
+    static bool leaves(Held held, std::size_t allocations, Leave leave)
+    {
+        std::promise<void> left;
+        bool begun = false;
+        allocations_left = allocations;
+        try {
+            leave(held, [&](const colock::error_code&) { left.set_value(); });
+            begun = true;
+        } catch (const std::bad_alloc&) {
+        }
+        allocations_left = no_end;
+        if (begun) {
+            get(left.get_future());
+        }
+        return begun;
+    }
     void expect_no_contenders()
     {
         BOOST_TEST(colock::test::wait_until([&] { return zk->stats().contenders == 0; }, 60s));
@@ -212,6 +230,31 @@ BOOST_AUTO_TEST_CASE(nor_that_of_members)
     release(std::move(here));
     BOOST_TEST(colock::test::wait_until(
         [&] { return get(g.async_members(asio::use_future)).empty(); }, 60s));
+    BOOST_TEST(zk->stats().sessions == 1U);
+}
+
+// Whichever of its allocations fails.
+BOOST_AUTO_TEST_CASE(nor_that_of_permits_that_are_to_be_released)
+{
+    colock::semaphore s{*zk, "/locks/released", 1};
+    const auto release_one = [&](std::size_t allocations) {
+        return leaves(get(s.async_acquire(asio::use_future)), allocations,
+                      [](auto& held, auto then) { held.async_release(std::move(then)); });
+    };
+    for (std::size_t allocations = 0; !release_one(allocations); ++allocations) {
+    }
+    BOOST_TEST(zk->stats().sessions == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(nor_that_of_a_member_that_is_to_leave)
+{
+    colock::group g{*zk, "/groups/leavers"};
+    const auto leave_one = [&](std::size_t allocations) {
+        return leaves(get(g.async_join({.name = "one"}, asio::use_future)), allocations,
+                      [](auto& here, auto then) { here.async_leave(std::move(then)); });
+    };
+    for (std::size_t allocations = 0; !leave_one(allocations); ++allocations) {
+    }
     BOOST_TEST(zk->stats().sessions == 1U);
 }
 

@@ -266,8 +266,9 @@ void membership::start_leave(const std::shared_ptr<detail::client_core>& core,
         op.complete(errc::not_held);
         return;
     }
-    core->dispatch([node = std::exchange(who.node_, nullptr), op = std::move(op)]() mutable {
-        node->leave(std::move(op));
+    // Where the call cannot be made, the member leaves as `who` is destroyed.
+    core->dispatch([who = std::move(who), op = std::move(op)]() mutable {
+        std::exchange(who.node_, nullptr)->leave(std::move(op));
     });
 }
 

@@ -106,6 +106,7 @@ private:
         case kind::pause: pause(); break;
         case kind::cut_short: cut_short(); break;
         case kind::remains:
+            own_.clear();
             core_->log(log_level::error,
                        subject() +
                            ": a node may remain until the session ends: " + c.error.message());
@@ -120,6 +121,7 @@ private:
             break;
         case kind::failed: failed(c); break;
         case kind::gone:
+            forget_own();
             if (std::exchange(withdraws_, false)) {
                 others_->end();
             }
@@ -204,7 +206,10 @@ private:
         }
     }
 
-    [[nodiscard]] std::vector<transaction_op> transaction_of(const std::vector<step>& steps) const
+    // Who ends a phase removes all arrivals. Of one that is not watched then nobody but a list tells.
+    void forget_own() { this->core_->node_gone(std::exchange(own_, {})); }
+
+    [[nodiscard]] std::vector<transaction_op> transaction_of(const std::vector<step>& steps)
     {
         std::vector<transaction_op> all;
         for (const auto& each : steps) {
@@ -212,6 +217,8 @@ private:
             switch (each.type) {
             case step::kind::create: all.push_back(create_op(std::move(node), "", {})); break;
             case step::kind::create_ephemeral:
+                forget_own();
+                own_ = node;
                 all.push_back(create_op(std::move(node), "", {.mode = create_mode::ephemeral}));
                 break;
             case step::kind::remove: all.push_back(remove_op(std::move(node))); break;
@@ -267,6 +274,7 @@ private:
     machine_runner<command> runner_;
     asio::cancellation_signal inner_; // of reads and waits
     watch changes_;                   // of the node that is waited for
+    std::string own_;                 // the node that counts for the session's room
     bool cut_ = false;                // the watch that is being set
     pauses pace_;
     std::uint64_t pause_ = 0; // the number of the last one, and one more when it is over

@@ -114,8 +114,10 @@ void permit::start_release(const std::shared_ptr<detail::client_core>& core,
         return;
     }
     op->name([&] { return held.held_->what(); });
-    core->dispatch([op = std::move(op), nodes = std::exchange(held.nodes_, {}),
-                    of = held.held_]() mutable { of->release(nodes, std::move(op)); });
+    // Where the call cannot be made, they are released as `held` is destroyed.
+    core->dispatch([op = std::move(op), held = std::move(held)]() mutable {
+        held.held_->release(std::exchange(held.nodes_, {}), std::move(op));
+    });
 }
 
 } // namespace colock

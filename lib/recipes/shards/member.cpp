@@ -58,6 +58,7 @@ void shard_member::leave(shard_index at, bool to_somebody, bool confirmed, comma
     switch (is) {
     case state::looking: is = state::absent; break;
     case state::preparing:
+    case state::stopping: // it may pause since it has thrown
         is = state::stopping;
         out.push_back({command::kind::stop_preparing, at});
         break;
@@ -87,7 +88,6 @@ void shard_member::leave(shard_index at, bool to_somebody, bool confirmed, comma
         }
         break;
     case state::absent:
-    case state::stopping:
     case state::ending: break;
     }
 }

@@ -20,6 +20,12 @@ bool may_be_repeated(const error_code& ec)
     return is_retryable(ec) || outcome_unknown(ec);
 }
 
+// A try has a limit, and the run has none.
+bool is_of_a_try(const error_code& ec)
+{
+    return ec == errc::disconnected || ec == errc::no_answer;
+}
+
 // What a member that has all shards takes of its session.
 std::size_t most_room(client_core& core, const shards_config& c)
 {
@@ -162,10 +168,11 @@ void shards_run::share()
     }));
 }
 
+// Who asks late stands after members of the new definition, which stay: so it looks again from time to time.
 void shards_run::lock_alone()
 {
-    use().async_lock(step<unique_lock>([this](const error_code& ec, unique_lock held) {
-        if (ec && ec != condition::lock_lost) {
+    auto then = step<unique_lock>([this](const error_code& ec, unique_lock held) {
+        if (ec && ec != condition::lock_lost && !is_of_a_try(ec)) {
             fail(ec, "the shards " + config_->paths.use);
         } else if (const auto next = entry_.granted(static_cast<bool>(held));
                    next == entry::command::replace) {
@@ -173,7 +180,8 @@ void shards_run::lock_alone()
         } else {
             go_on(next);
         }
-    }));
+    });
+    use().async_try_lock_for(10s, std::move(then));
 }
 
 void shards_run::replace(unique_lock held)
@@ -250,9 +258,7 @@ void shards_run::join()
                     depart();
                     return;
                 }
-                // A try to join has a limit, and the run has none.
-                if (ec == condition::lock_lost || ec == errc::disconnected ||
-                    ec == errc::no_answer) {
+                if (ec == condition::lock_lost || is_of_a_try(ec)) {
                     after_pause([this] {
                         if (using_) {
                             join();
