@@ -529,6 +529,7 @@ void client_session::closed(const error_code& ec)
     basics_.session.disconnected();
     ec ? guard_.session_left() : guard_.session_ended();
     forget_session();
+    liveness_.ended(); // those who rely on it have heard closed()
     stop_timers();
     basics_.log.write(log_level::info, ec ? "closed; the session ends by its time-out" : "closed");
     basics_.session.set(connection_state::closed);

@@ -1,7 +1,12 @@
 #include "session/guarding.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <system_error>
 
 namespace colock::detail {
 
@@ -27,6 +32,13 @@ std::uint64_t next_number() noexcept
 guarding::guarding(client_basics& basics)
     : basics_{basics}, number_{next_number()}, retry_{basics.strand}
 {
+}
+
+guarding::~guarding()
+{
+    if (consent_ != -1) {
+        ::close(consent_);
+    }
 }
 
 guard::tls_material guarding::material_for(const client_options& options,
@@ -56,7 +68,6 @@ void guarding::session(const zk::session_identity& identity, std::chrono::millis
 
 void guarding::session_ended()
 {
-    basics_.count.session_guarded = false;
     if (known_ && helper_) {
         guard::guarded_session none;
         none.client = number_;
@@ -77,6 +88,7 @@ void guarding::session_left()
 // What waits for the guard, too: else the executor would have work after the client is closed.
 void guarding::forget_session()
 {
+    basics_.count.session_guarded = false;
     known_ = nullptr;
     watcher_ = nullptr;
     retry_.stop();
@@ -99,7 +111,13 @@ std::string guarding::start()
 {
     if (!helper_) {
         const auto& o = basics_.options.session_guard;
-        auto found = guard::find_helper(o.helper, o.consent);
+        if (consent_ == -1 && o.consent != -1) {
+            consent_ = ::fcntl(o.consent, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+            if (consent_ == -1) { // with which the guard needs no consent
+                return "consent: " + std::generic_category().message(errno);
+            }
+        }
+        auto found = guard::find_helper(o.helper, consent_);
         if (!found.process) {
             return std::move(found.fault);
         }

@@ -20,6 +20,9 @@ namespace colock::detail {
 class guarding {
 public:
     explicit guarding(client_basics& basics);
+    guarding(const guarding&) = delete;
+    guarding& operator=(const guarding&) = delete;
+    ~guarding();
 
     // What the guard needs of the context, as far as there is to be one. Any thread.
     [[nodiscard]] static guard::tls_material material_for(const client_options& options,
@@ -49,6 +52,8 @@ private:
     const std::uint64_t number_; // of this client in the process
     guard::tls_material tls_;
     std::unique_ptr<guard::guarded_session> known_; // what the guard has to know; null: nothing
+    // A copy: the program may close its own, and another file may have the number when the next guard starts.
+    int consent_ = -1;
     std::shared_ptr<guard::helper> helper_;
     std::chrono::steady_clock::time_point began_;
     std::unique_ptr<guard::helper::watcher> watcher_; // of helper_

@@ -69,14 +69,13 @@ void reconnect::deadline_due(commands& out)
         abandon_close(out);
     } else if (wanted_) {
         out.push_back({.type = kind::note, .text = last_failure_.detail});
-        const auto ec = last_failure_.error;
         if (!was_connected_) {
             out.push_back(
                 {.type = kind::log_error, .text = "giving up to connect: " + last_failure_.detail});
-            give_up(ec, out);
+            give_up(last_failure_.error, out);
         } else {
             wanted_ = false;
-            out.push_back({.type = kind::answer, .error = ec});
+            out.push_back({.type = kind::answer, .error = last_failure_.error});
         }
     }
 }

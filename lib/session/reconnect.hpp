@@ -196,7 +196,7 @@ private:
         unsigned attempts = 0;
         std::chrono::milliseconds slow{0}; // that these gave to servers that were there
     } timed_out_;                          // since the last connection, or list of hosts
-    failure last_failure_;
+    failure last_failure_;                 // since the last connection
     failure_lines failure_lines_;
     place place_ = place::listed;
 };

@@ -28,6 +28,11 @@ struct tls_terms {
                                         const std::string& tls_server_name,
                                         tls_verification tls_verify)
 {
+    for (auto& name : names) {
+        if (name.ends_with('.')) {
+            name.pop_back(); // it is for resolvers: neither certificates nor SNI have it
+        }
+    }
     return {.context = std::move(context),
             .names = tls_server_name.empty() ? std::move(names)
                                              : std::vector<std::string>{tls_server_name},

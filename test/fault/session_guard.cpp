@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,6 +85,16 @@ struct scene {
         BOOST_TEST(!next.error());
         return clock_type::now() - begin;
     }
+    client& connect_guarded(int consent, const error_code& expected = {})
+    {
+        options_.session_guard = {helper.path, consent};
+        auto& made = guarded.emplace_back(io, link_client(options_));
+        const outcome<> connected;
+        made.async_connect(connected.handler());
+        run_until(io, [&] { return connected.done(); });
+        BOOST_TEST(connected.error() == expected);
+        return made;
+    }
     bool is_granted_within(std::chrono::milliseconds time)
     {
         io.restart();
@@ -100,6 +112,7 @@ struct scene {
     std::optional<mutex> lock;
     outcome<unique_lock> next;
     std::optional<subprocess> holder;
+    std::list<client> guarded;
 };
 
 // Only the superuser may, and in some containers nobody.
@@ -211,22 +224,16 @@ BOOST_AUTO_TEST_CASE(the_guard_has_what_the_servers_want_to_know)
 BOOST_AUTO_TEST_CASE(all_clients_of_a_process_share_one)
 {
     scene s;
-    {
-        s.options_.session_guard = {s.helper.path};
-        client first{s.io, link_client(s.options_)}, second{s.io, link_client(s.options_)};
-        for (auto* const each : {&first, &second}) {
-            const outcome<> connected;
-            each->async_connect(connected.handler());
-            run_until(s.io, [&] { return connected.done(); });
-            BOOST_TEST(each->stats().session_guarded);
-        }
-        BOOST_TEST(s.helper.processes().size() == 1U);
-        const outcome<> closed;
-        first.async_close(closed.handler());
-        run_until(s.io, [&] { return closed.done(); });
-        BOOST_TEST(!first.stats().session_guarded);
-        BOOST_TEST(s.helper.processes().size() == 1U);
-    }
+    auto& first = s.connect_guarded(-1);
+    BOOST_TEST(first.stats().session_guarded);
+    BOOST_TEST(s.connect_guarded(-1).stats().session_guarded);
+    BOOST_TEST(s.helper.processes().size() == 1U);
+    const outcome<> closed;
+    first.async_close(closed.handler());
+    run_until(s.io, [&] { return closed.done(); });
+    BOOST_TEST(!first.stats().session_guarded);
+    BOOST_TEST(s.helper.processes().size() == 1U);
+    s.guarded.clear();
     BOOST_TEST(wait_until( // the second one ends its session
         [&] {
             s.io.restart();
@@ -367,6 +374,48 @@ BOOST_AUTO_TEST_CASE(who_leaves_without_consent_has_not_consented)
     s.holder->close_input();
     BOOST_TEST(s.helper.is_gone(soon));
     BOOST_TEST(!s.is_granted_within(1s));
+}
+
+BOOST_AUTO_TEST_CASE(the_next_guard_waits_for_the_same_consent)
+{
+    scene s;
+    int ends[2];
+    BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+    s.connect_guarded(-1);
+    const auto without = s.helper.processes();
+    auto& first = s.connect_guarded(ends[0]);
+    const int again = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+    auto& second = s.connect_guarded(again);
+    BOOST_REQUIRE(s.helper.processes().size() == 2U); // both have the same
+    ::close(ends[0]);
+    ::close(again);
+    for (const auto each : s.helper.processes()) {
+        if (each != without.front()) {
+            ::kill(each, SIGKILL);
+        }
+    }
+    for (const bool expected : {false, true}) {
+        for (const auto* const each : {&first, &second}) {
+            run_until(s.io, [&] { return each->stats().session_guarded == expected; });
+        }
+    }
+    BOOST_TEST(s.helper.processes().size() == 2U);
+    ::close(ends[1]);
+}
+
+BOOST_AUTO_TEST_CASE(without_a_descriptor_for_it_nobody_consents)
+{
+    scene s;
+    s.connect_guarded(-1);
+    BOOST_TEST(!s.connect_guarded(1000).stats().session_guarded);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_that_the_client_has_left_is_not_guarded)
+{
+    scene s;
+    s.options_.chroot = "/nowhere";
+    BOOST_TEST(!s.connect_guarded(-1, errc::no_chroot).stats().session_guarded);
+    BOOST_TEST(s.helper.processes().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_guard_is_a_good_neighbour)

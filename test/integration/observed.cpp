@@ -357,6 +357,15 @@ BOOST_AUTO_TEST_CASE(the_bound_is_the_end_of_a_hold)
     check_all_ended();
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_safe_after_the_client_is_closed)
+{
+    auto& c = connect_observed();
+    const auto held = hold(c);
+    BOOST_TEST(c.stats().safe_for.count() > 0);
+    close(c);
+    BOOST_TEST(c.stats().safe_for.count() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_downgrade_ends_one_hold_and_begins_another)
 {
     auto& c = connect_observed();

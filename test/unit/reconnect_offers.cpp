@@ -49,6 +49,27 @@ BOOST_AUTO_TEST_CASE(a_pass_that_leaves_all_servers_out_is_followed_by_a_pause)
     BOOST_TEST(p.resolved() == "pause");
 }
 
+BOOST_AUTO_TEST_CASE(a_failure_before_the_last_connection_is_no_answer_after_it)
+{
+    play p;
+    p.connect();
+    p.resolved();
+    p.timer();
+    p.broken();
+    p.timer();
+    p.established();
+    p.broken();
+    p.connect();
+    BOOST_TEST(p.deadline() == "note 'hosts a,b: no answer in time', answer: " +
+                                   error_code{errc::connect_timeout}.message());
+    p.resolved();
+    p.timer();
+    p.broken();
+    p.connect(); // in the same outage
+    BOOST_TEST(p.deadline() == "note 'server a refuses connections', answer: " +
+                                   error_code{errc::no_server}.message());
+}
+
 BOOST_AUTO_TEST_CASE(a_session_is_not_offered_where_a_write_was_lost_for_ten_ticks)
 {
     play p;

@@ -288,6 +288,15 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_for_the_name_or_the_address_that_was_asked
     BOOST_TEST(address.server.asked_for() == ""); // SNI knows names only
 }
 
+BOOST_AUTO_TEST_CASE(the_dot_at_the_end_of_a_host_is_no_part_of_its_name)
+{
+    const auto terms = colock::zk::terms_of(client_context(ours()), {"localhost."}, "",
+                                            colock::tls_verification::full);
+    scene s{{.names = terms.names}};
+    BOOST_TEST((s.shake_hands() == progress::complete));
+    BOOST_TEST(s.server.asked_for() == "localhost");
+}
+
 BOOST_AUTO_TEST_CASE(a_common_name_is_no_name)
 {
     BOOST_TEST(fault_of({.names = {"server"}, .shown = ours().issue({.name = "server"})}) ==
