@@ -2,6 +2,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
+#include "connect/until_signal.hpp"
 #include "program/exit_status.hpp"
 #include "run/boot_time.hpp"
 
@@ -46,6 +47,7 @@ asio::awaitable<run_result> command_run::carry_out(const std::vector<variable>& 
             failed = std::current_exception();
         }
         if (failed) {
+            co_await keep_on();      // this may be cancelled
             co_await end_by_force(); // nothing may run when the lock goes
             std::rethrow_exception(failed);
         }

@@ -72,10 +72,14 @@ private:
     const bool as_json_;
 };
 
-asio::awaitable<void> until_connected(client& zk, bool yes)
+asio::awaitable<void> until_connected(client& zk)
 {
-    for (auto seen = zk.state(); (seen == connection_state::connected) != yes;) {
-        seen = co_await zk.async_wait_state_change(seen, asio::use_awaitable);
+    for (auto seen = zk.state(); seen != connection_state::connected; seen = zk.state()) {
+        if (seen == connection_state::idle) { // a server has refused this client
+            co_await connect(zk);
+        } else {
+            co_await zk.async_wait_state_change(seen, asio::use_awaitable);
+        }
     }
 }
 
@@ -88,15 +92,16 @@ asio::awaitable<int> show_leaders(client& zk, std::string path, bool as_json)
         auto leader = co_await of.async_leader(asio::use_awaitable);
         for (;;) {
             lines.leads(leader);
-            auto first = co_await first_of(of.async_wait_change(leader, asio::use_awaitable),
-                                           until_connected(zk, false));
+            auto first = co_await first_of(
+                of.async_wait_change(leader, asio::use_awaitable),
+                zk.async_wait_state_change(connection_state::connected, asio::use_awaitable));
             if (first.index() == 1) {
                 break;
             }
             leader = std::get<0>(std::move(first));
         }
         lines.unknown();
-        co_await until_connected(zk, true);
+        co_await until_connected(zk);
     }
 }
 

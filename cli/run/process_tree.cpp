@@ -67,22 +67,27 @@ std::vector<pid_t> children_in(const char* file)
 
 // What forks and ends is not there any more when a look at all processes is over; nor is the next one that it has left. A look
 // from parent to child takes microseconds, if those that have ended are reaped: there are thousands of them, and they come
-// first. Each is killed before its children are looked for: it forks no others then.
-void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& reap)
+// first. Each is killed before its children are looked for: it forks no others then. Gives the number of those that this process
+// may not signal, whom /proc need not show elsewhere (hidepid).
+int kill_below(const std::vector<pid_t>& spared, const std::function<void()>& reap)
 {
     using namespace std::chrono_literals;
     constexpr int looks = 100; // after the last one that has found somebody new
     const auto end = std::chrono::steady_clock::now() + 100ms;
     const auto is_spared = [&](pid_t one) { return contains(spared, one); };
     pid_t newest = 0;
+    int refused = 0;
     for (int i = 0; i != looks && std::chrono::steady_clock::now() < end; ++i) {
+        refused = 0;
         auto below = children_in("/proc/thread-self/children");
         std::erase_if(below, is_spared);
         if (below.empty()) {
-            return;
+            break;
         }
         for (std::size_t at = 0; at != below.size(); ++at) {
-            ::kill(below[at], SIGKILL);
+            if (::kill(below[at], SIGKILL) != 0 && errno == EPERM) {
+                ++refused;
+            }
             const auto id = std::to_string(below[at]);
             auto more = children_in(("/proc/" + id + "/task/" + id + "/children").c_str());
             std::erase_if(more, is_spared);
@@ -91,6 +96,7 @@ void kill_below(const std::vector<pid_t>& spared, const std::function<void()>& r
         i = std::exchange(newest, below.back()) == below.back() ? i : 0;
         reap();
     }
+    return refused;
 }
 
 // As after unshare(CLONE_NEWPID). While nobody is in the new one, the link to it leads nowhere.
@@ -199,7 +205,7 @@ int signal_all_below_this(int number, const std::function<void()>& reap,
     }
     if (number == SIGKILL) {
         reap();
-        kill_below(spared, reap);
+        refused = std::max(refused, kill_below(spared, reap));
     }
     return refused;
 }

@@ -165,15 +165,17 @@ private:
     asio::awaitable<outcome> work()
     {
         co_await connect();
-        co_await refuse_own_ancestor(zk_, what_.lock, outer_);
-        if (what_.list_of_parent && !co_await take_list()) {
+        // Of the wait, which a switch that is turned does not begin anew.
+        std::optional begin{steady::now()};
+        if (!co_await look_above(*begin)) {
             co_return no_lock();
         }
         restart_pauses pauses;
         bool has_run = false; // the command, once
-        // Of the wait, which a switch that is turned does not begin anew.
-        std::optional<steady::time_point> begin;
         for (;;) {
+            if (zk_.state() == connection_state::idle) { // a server has refused this client
+                co_await connect();
+            }
             begin = begin.value_or(steady::now());
             const auto began = *begin;
             if (!co_await wait_.until_switched_on(began)) {
@@ -242,22 +244,27 @@ private:
         }
     }
 
-    // False when the time is over before that.
-    asio::awaitable<bool> take_list()
+    // At the locks around this one, and at the list above it. False when the time is over before that.
+    asio::awaitable<bool> look_above(steady::time_point began)
     {
         constexpr std::chrono::milliseconds least = 2s; // as for a connection
-        auto first = co_await first_of(
-            list_above(zk_, what_.lock),
-            pause_until(what_.limit ? steady::now() + std::max(*what_.limit, least)
-                                    : steady::time_point::max()));
-        auto* const list = std::get_if<access_control_list>(&first);
-        if (list) {
-            record_.give(*list);
-            what_.lock.acl = std::move(*list);
-        } else {
+        const auto over =
+            what_.limit ? began + std::max(*what_.limit, least) : steady::time_point::max();
+        const auto first = co_await first_of(refuse_and_take_list(), pause_until(over));
+        if (first.index() == 1) {
             wait_.explain_silence();
         }
-        co_return list != nullptr;
+        co_return first.index() == 0;
+    }
+
+    asio::awaitable<void> refuse_and_take_list()
+    {
+        co_await refuse_own_ancestor(zk_, what_.lock, outer_);
+        if (what_.list_of_parent) {
+            auto list = co_await list_above(zk_, what_.lock);
+            record_.give(list);
+            what_.lock.acl = std::move(list);
+        }
     }
 
     // Behind a run, when there is to be another one.

@@ -58,11 +58,15 @@ asio::awaitable<switch_position> look_at_switch(client& zk, std::string path)
 namespace {
 
 // A watch that the servers have refused to set again is looked after by reading anew, which tells why.
-asio::awaitable<void> change_of(switch_position& position)
+asio::awaitable<void> change_of(client& zk, switch_position& position)
 {
     const auto [ec, event] = co_await position.changes.async_wait(no_throw);
     if (ec == errc::client_closed || ec == asio::error::operation_aborted) {
         co_await wait_for_ever(); // this process is about to end
+    }
+    if (ec == zookeeper_errc::auth_failed ||
+        ec == zookeeper_errc::session_closed_require_sasl_auth) { // of the client, not of the watch
+        throw failure_of(ec, zk.last_error_detail());
     }
 }
 
@@ -71,16 +75,15 @@ asio::awaitable<void> change_of(switch_position& position)
 asio::awaitable<std::string> wait_until_off(client& zk, std::string path)
 {
     for (;;) {
-        switch_position position;
         try {
-            position = co_await look_at_switch(zk, path);
+            auto position = co_await look_at_switch(zk, path);
+            if (!position.on) {
+                co_return std::move(position.why);
+            }
+            co_await change_of(zk, position);
         } catch (const failure& f) {
             co_return f.what();
         }
-        if (!position.on) {
-            co_return std::move(position.why);
-        }
-        co_await change_of(position);
     }
 }
 
@@ -91,7 +94,7 @@ asio::awaitable<void> wait_until_on(client& zk, std::string path)
         if (position.on) {
             co_return;
         }
-        co_await change_of(position);
+        co_await change_of(zk, position);
     }
 }
 

@@ -1,20 +1,33 @@
 // `colock run`, how it ends: killed, asked to, without an answer, with a lock that is gone at once.
 #include <support/admin_session.hpp>
+#include <support/run.hpp>
 #include <support/tcp_proxy.hpp>
 #include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "connect/awaiting.hpp"
+#include "run/command_run.hpp"
+#include "run/guardian_link.hpp"
+#include "run/lock_choice.hpp"
+#include "run/process_tree.hpp"
 #include "run_scene.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <sys/prctl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,6 +95,51 @@ BOOST_AUTO_TEST_CASE(G5_in_a_pid_namespace_of_its_own_everything_ends_with_coloc
     // The output ends when nobody has it any more.
     p.read_line(patience);
     BOOST_TEST(p.end_of_output());
+}
+
+// What fails beside a run cancels it, such as a line for which there is no memory. The lock goes next.
+BOOST_AUTO_TEST_CASE(G5_nothing_is_left_of_a_run_that_is_cancelled)
+{
+    const struct adopter {
+        adopter() { cli::adopt_orphans(); }
+        ~adopter() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+    } until_the_end;
+    const auto before = cli::children_of(::getpid());
+    const cli::inherited_signals signals;
+    const cli::terminal tty;
+    const cli::ending_terms terms{50ms, 550ms};
+    cli::shared_bound bound;
+    const cli::guardian_task task{
+        {"/bin/sh", {"sh", "-c", "exec sleep 1000"}}, terms, bound, signals, tty, {}};
+    cli::guardian_link guardian{task};
+    cli::events say{"colock run", path, {.quiet = true}};
+    asio::io_context io;
+    client zk{io, {.hosts = servers}};
+    bool has_failed = false;
+    const auto body = [&]() -> asio::awaitable<void> {
+        co_await zk.async_connect(asio::use_awaitable);
+        const cli::lock_choice choice{path, cli::as_mutex{}, 550ms};
+        const auto lock = co_await cli::acquire(zk, choice, std::nullopt);
+        cli::command_run run{{guardian, bound, nullptr, say, terms}, lock.held};
+        const auto fails = [&run]() -> asio::awaitable<void> {
+            while (!run.is_running()) {
+                co_await cli::pause(10ms);
+            }
+            throw std::bad_alloc{};
+        };
+        const std::vector<cli::variable> none;
+        try {
+            co_await cli::first_of(run.carry_out(none), fails());
+        } catch (const std::bad_alloc&) {
+            has_failed = true;
+        }
+        BOOST_TEST(std::ranges::all_of(cli::children_of(::getpid()),
+                                       [&](pid_t each) { return cli::contains(before, each); }));
+        co_await zk.async_close(asio::use_awaitable);
+    };
+    asio::co_spawn(io, body(), [](std::exception_ptr e) { BOOST_TEST(!e); });
+    BOOST_TEST(run_to_the_end(io));
+    BOOST_TEST(has_failed);
 }
 
 // The grant, and the news that the node is gone, are there when the program looks.

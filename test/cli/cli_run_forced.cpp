@@ -26,12 +26,7 @@ namespace {
 
 // A `colock` of this user that may signal nobody else's processes, with a command that has one, as `sudo` would make it.
 struct forced_scene : scene {
-    forced_scene()
-    {
-        std::ofstream{program()} << "#!/bin/sh\nexec setpriv --bounding-set -kill " COLOCK_PROGRAM
-                                    " \"$@\"\n";
-        ::chmod(program().c_str(), 0755);
-    }
+    forced_scene() { make_program("exec setpriv --bounding-set -kill " COLOCK_PROGRAM " \"$@\""); }
     ~forced_scene()
     {
         if (foreign > 0) {
@@ -39,6 +34,11 @@ struct forced_scene : scene {
         }
     }
     std::string program() const { return files.path() + "/colock"; }
+    void make_program(const std::string& line) const
+    {
+        std::ofstream{program()} << "#!/bin/sh\n" << line << '\n';
+        ::chmod(program().c_str(), 0755);
+    }
     std::string file(const std::string& name) const { return files.path() + '/' + name; }
 
     // The first run has the foreign process; the next one ends at once.
@@ -82,6 +82,24 @@ boost::test_tools::assertion_result users_can_be_changed(boost::unit_test::test_
         return true;
     }
     std::cout << "skipped: to have a process of another user needs root, and setpriv" << std::endl;
+    return false;
+}
+
+// A line for a shell: runs `program` where /proc hides the processes of others, as with systemd's `ProtectProc=invisible`.
+std::string where_hidden(const std::string& program)
+{
+    return "unshare --mount sh -c 'mount -t proc -o hidepid=2,gid=65534 proc /proc && "
+           "exec setpriv --bounding-set -kill,-sys_ptrace " +
+           program + "'";
+}
+
+boost::test_tools::assertion_result processes_can_be_hidden(boost::unit_test::test_unit_id)
+{
+    subprocess p{{"sh", "-c", where_hidden("test ! -e /proc/1")}};
+    if (p.wait().success()) {
+        return true;
+    }
+    std::cout << "skipped: there can be no /proc here that hides processes" << std::endl;
     return false;
 }
 
@@ -131,6 +149,20 @@ BOOST_AUTO_TEST_CASE(a_retry_waits_for_what_takes_long_to_end)
     end_foreign();
     BOOST_TEST(p.status() == 0, p.err());
     BOOST_TEST(has(p.err(), "(retry 1 of 1)"), p.err());
+    BOOST_TEST(count(p.err(), cannot) == 1U, p.err());
+    BOOST_TEST(queue() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_is_hidden_cannot_be_ended_either,
+                     *boost::unit_test::precondition(processes_can_be_hidden))
+{
+    make_program("exec " + where_hidden(COLOCK_PROGRAM " \"$@\"") + " sh \"$@\"");
+    colock_process p{servers, with({"--grace", "100ms"}, command()), {}, program()};
+    BOOST_REQUIRE(foreign_runs());
+    p.process().send_signal(SIGTERM);
+    BOOST_TEST(wait_until([&] { return has(p.err(), cannot); }, patience), p.err());
+    end_foreign();
+    BOOST_TEST(p.status() == 128 + SIGTERM);
     BOOST_TEST(count(p.err(), cannot) == 1U, p.err());
     BOOST_TEST(queue() == 0);
 }

@@ -1,6 +1,8 @@
 // `colock` as a user whom servers know by SASL.
 #include <support/sasl_servers.hpp>
+#include <support/tcp_proxy.hpp>
 #include <support/temporary_directory.hpp>
+#include <support/wait_until.hpp>
 
 #include "colock_process.hpp"
 
@@ -91,6 +93,31 @@ BOOST_AUTO_TEST_CASE(a_doctor_tells_of_a_server_without_sasl)
     const zookeeper_server without;
     doctor({"--servers", without.connect_string(), "--sasl", "digest-md5", "--auth", file}, 1,
            {"ok       server", "error    connection", "is it configured for SASL?", "1 error"});
+}
+
+// As one of three may, where somebody has forgotten it.
+BOOST_AUTO_TEST_CASE(who_waits_hears_that_a_later_server_refuses)
+{
+    const temporary_directory others;
+    const zookeeper_server refusing{knows_users(others.path(), R"(user_bob="another")")};
+    struct wait {
+        std::vector<std::string> words;
+        const char* says;
+    };
+    for (const auto& each :
+         {wait{{"elect", "--follow", "/leader"}, " nobody\n"},
+          wait{{"elect", "--enabled-by", "/switch", "/leader", "--", "true"}, "does not exist"}}) {
+        tcp_proxy proxy{server.connect_string()};
+        colock_process program{proxy.connect_string(),
+                               each.words,
+                               {"COLOCK_SASL=digest-md5", "COLOCK_AUTH=sasl bob:bobs:secret"}};
+        const auto waits = [&] { return has(program.out() + program.err(), each.says); };
+        BOOST_REQUIRE(wait_until(waits, 60s));
+        proxy.set_target(refusing.connect_string());
+        proxy.cut();
+        BOOST_TEST(program.status() == 122, program.err());
+        BOOST_TEST(has(program.err(), "refuses the credentials"), program.err());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_is_said)

@@ -22,6 +22,7 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace colock::test::cli_times_test {
@@ -230,6 +231,21 @@ BOOST_AUTO_TEST_CASE(a_limit_that_runs_out_in_an_outage_has_passed)
         BOOST_TEST(is_one_line(waiter.err()));
         holder.process().close_input();
         BOOST_TEST(holder.status() == 0);
+    }
+}
+
+// The look at the outer locks comes before the wait, and counts.
+BOOST_AUTO_TEST_CASE(a_limit_holds_below_another_lock)
+{
+    for (const auto& [limit, status] : {std::pair{"0", 121}, std::pair{"3s", 124}}) {
+        tcp_proxy proxy{servers};
+        const auto answer = proxy.on_reply(any_get_children(), reaction::hold);
+        const auto r =
+            run({"--shared"}, {COLOCK_PROGRAM, "run", "--shared", "--servers",
+                               proxy.connect_string(), "--timeout", limit, path, "--", "true"});
+        BOOST_TEST(r.status == status, r.err);
+        BOOST_TEST(is_one_line(r.err), r.err);
+        BOOST_TEST(answer.fired() == 1U);
     }
 }
 
