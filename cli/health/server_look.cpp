@@ -346,8 +346,10 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
     milliseconds shortest_of_all{0};
     for (const auto& s : servers) {
         if (s.answers) {
-            shortest = std::min(shortest, s.shortest);
-            shortest_of_all = std::max(shortest_of_all, s.shortest);
+            if (s.shortest > 0ms) { // else it is not known
+                shortest = std::min(shortest, s.shortest);
+                shortest_of_all = std::max(shortest_of_all, s.shortest);
+            }
             longest = std::min(longest, s.longest);
             longest_of_all = std::max(longest_of_all, s.longest);
         }
@@ -361,7 +363,7 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
                 " is above the least, " + shown(longest) +
                 ": a holder may be notified of its loss too late; set it alike, or set a shorter "
                 "--session-timeout");
-    } else if (longest != longest_of_all || shortest != shortest_of_all) {
+    } else if (longest != longest_of_all || shortest < shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ", and the limits differ among the servers; set minSessionTimeout and "
                           "maxSessionTimeout alike");

@@ -134,6 +134,9 @@ asio::awaitable<void> look_with_nodes(client& zk, std::string scratch, findings&
     const auto before = since_1970();
     const auto [refused, made] =
         co_await zk.async_create(scratch, std::string{}, create_mode::container, no_throw);
+    if (outcome_unknown(refused)) {
+        throw system_error{refused};
+    }
     if (refused) {
         const auto where = parent_of(scratch);
         found.add(severity::unknown, "container",

@@ -3,6 +3,7 @@
 
 #include "connect/four_letter_word.hpp"
 #include "health/findings.hpp"
+#include "health/server_look.hpp"
 #include "look/deadlock.hpp"
 #include "look/hands.hpp"
 #include "look/local_process.hpp"
@@ -33,6 +34,24 @@ BOOST_AUTO_TEST_CASE(servers_of_a_connect_string)
     BOOST_TEST(endpoints_of(" , ").empty());
     BOOST_TEST(shown(some[1]) == "[::1]:2");
     BOOST_TEST(is_refusal("cons is not executed because it is not in the whitelist."));
+}
+
+BOOST_AUTO_TEST_CASE(limits_of_sessions_are_compared_where_they_are_known)
+{
+    using namespace std::chrono_literals;
+    const auto judged = [](std::chrono::milliseconds a, std::chrono::milliseconds b) {
+        findings found{false};
+        judge_sessions({{.answers = true, .shortest = a, .longest = 40s},
+                        {.answers = true, .shortest = b, .longest = 40s}},
+                       {}, found);
+        return found.json();
+    };
+    const std::string differ = "the limits differ among the servers";
+    BOOST_TEST(judged(4s, 6s).find(differ) != std::string::npos);
+    BOOST_TEST(judged(4s, 4s).find(differ) == std::string::npos);
+    BOOST_TEST(judged(4s, 0s).find(differ) == std::string::npos);
+    BOOST_TEST(judged(0s, 4s).find("sessions last from 4.0 s up to 40 s") != std::string::npos);
+    BOOST_TEST(judged(0s, 0s).find(differ) == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(kinds_by_the_names_of_nodes)

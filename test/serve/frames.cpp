@@ -250,6 +250,21 @@ BOOST_AUTO_TEST_CASE(watches_that_stay_hear_of_everything_below)
     BOOST_TEST(watcher.answers().empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_event_is_no_answer_to_a_silent_client)
+{
+    client.greet();
+    hand_client silent{server};
+    silent.greet();
+    silent.ask(1, type::add_watch, [](jute_writer& out) { out.text("/").integer(1); });
+    BOOST_TEST(silent.only_answer().error == 0);
+    const auto answered = silent.port.counted().last_answer;
+    server.advance(3s);
+    client.create(1, "/x");
+    BOOST_TEST(silent.answers().size() == 1U);
+    BOOST_TEST(silent.port.counted().last_answer.count() == answered.count());
+    BOOST_TEST((client.port.counted().last_answer >= answered + 3s));
+}
+
 BOOST_AUTO_TEST_CASE(a_watch_that_is_set_again_hears_of_what_it_has_missed)
 {
     client.greet();

@@ -165,6 +165,9 @@ void client_port::understand(std::string_view frame)
 void client_port::hear(simulated::message&& m)
 {
     const auto last = server_.nodes().last_zxid();
+    if (!std::holds_alternative<simulated::event>(m)) {
+        traffic_.last_answer = server_.clock();
+    }
     if (const auto* answer = std::get_if<simulated::reply>(&m); answer && !expected_.empty()) {
         const auto shape = std::move(expected_.front());
         expected_.pop_front();
@@ -188,7 +191,6 @@ void client_port::say(std::string_view frame)
 {
     jute_writer{out_}.text(frame); // its length, and itself
     ++traffic_.sent;
-    traffic_.last_answer = server_.clock();
     if (out_.size() + under_way_ > server_.settings().limits.most_unread) {
         stop();
         out_.clear();

@@ -54,8 +54,8 @@ public:
     struct traffic {
         std::uint64_t received = 0; // frames
         std::uint64_t sent = 0;
-        std::uint64_t proofs = 0; // bytes that claim identities
-        std::chrono::milliseconds last_answer{};
+        std::uint64_t proofs = 0;                // bytes that claim identities
+        std::chrono::milliseconds last_answer{}; // not an event
     };
     [[nodiscard]] const traffic& counted() const noexcept { return traffic_; }
 
