@@ -100,6 +100,8 @@ const char* text(errc e) noexcept
         return "the store refuses this token: a later holder of the lock has been there";
     case errc::held_too_long:
         return "the body was cancelled, for it had held the lock for lock_options::max_hold";
+    case errc::credentials_refused:
+        return "the servers refuse the credentials that were added; correct them";
     case errc::nothing_to_lock: return "a multi_lock names no lock; give it at least one";
     case errc::forked:
         return "the client belongs to the parent of this forked process; make a client of its own "
@@ -282,7 +284,7 @@ bool is_retryable(const error_code& ec) noexcept
 bool is_session_fatal(const error_code& ec) noexcept
 {
     return ec == errc::session_expired || ec == errc::client_closed ||
-           ec == zookeeper_errc::session_expired ||
+           ec == zookeeper_errc::session_expired || ec == zookeeper_errc::auth_failed ||
            ec == zookeeper_errc::session_closed_require_sasl_auth;
 }
 

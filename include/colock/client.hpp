@@ -30,12 +30,13 @@ namespace colock {
 ///
 /// The rest of this comment applies to all member functions; each function documents what is special about it.
 ///
-/// **Requests** reach the server in the order in which they were started, and are answered in that order. *Reads*
+/// **Requests** reach the server in the order in which they were started, and are answered in that order. What the client
+/// repeats comes later: a read after a loss or a throttling, and a create whose parents were missing. *Reads*
 /// change nothing (get, exists, children, get_acl, sync, and those that watch); *writes* do (create, set, remove,
 /// set_acl, multi). While there is no connection, requests wait: reads, also those that were under way when the
-/// connection broke or that a server throttled, and writes that were not sent. A write that was sent completes with its
-/// loss. No wait has a limit of its own, but each can be cancelled; docs/operations.md says what ends each operation
-/// when no server answers.
+/// connection broke or that a server throttled, and writes that were not sent. A write that was sent fails when the
+/// connection is lost. No wait has a limit of its own, but each can be cancelled; docs/operations.md says what ends each
+/// operation when no server answers.
 ///
 /// **Errors** of every request, besides those that it lists itself:
 ///
@@ -129,8 +130,9 @@ public:
     ///  - `errc::client_closed`: `async_close` was called.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
-    /// After a failure a client that has never been connected is idle, and may call this again. A client that
-    /// was connected before keeps trying.
+    /// After a failure a client that has never been connected is idle, and may call this again. So is a client whose
+    /// identity the servers refuse (`auth_failed`, `session_closed_require_sasl_auth`). Another one that was connected
+    /// before keeps trying.
     ///
     /// Cancellation: terminal, partial, total: completes at once. The attempt ends when no other caller waits for it.
     template <class CompletionToken = boost::asio::deferred_t>
@@ -385,13 +387,13 @@ public:
     /// Errors:
     ///  - `errc::invalid_option`: the scheme is empty, or a digest has no colon. Nothing was sent.
     ///  - `errc::request_too_large`: they are larger than `client_options::max_request_size`. Nothing was sent.
-    ///  - `zookeeper_errc::auth_failed`: a server has refused them, and has closed the connection. The client forgets
+    ///  - `errc::credentials_refused`: a server has refused them, and has closed the connection. The client forgets
     ///    them, and continues in the same session on another connection. When several are being added, all of them fail:
     ///    add one after the other. Most servers refuse an unknown scheme; they refuse a wrong password later, with
     ///    `zookeeper_errc::no_auth`.
     ///  - `errc::not_connected`: call `async_connect` first, or put them into `client_options::credentials`.
     ///  - `errc::client_closed`, or `operation_aborted` when the client was destroyed.
-    /// Cancellation: terminal, partial, total: completes at once. The client keeps the credentials.
+    /// Cancellation: terminal, partial, total: completes at once. The client may keep the credentials.
     template <class CompletionToken = boost::asio::deferred_t>
     auto async_add_credentials(std::string scheme, std::string secret,
                                CompletionToken&& token = CompletionToken())

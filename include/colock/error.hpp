@@ -35,9 +35,9 @@ enum class errc {
     /// No host name of the list could be resolved.
     unknown_host,
     /// No server of the list accepted this client within `client_options::connect_timeout`: nothing listens there, or
-    /// something that is not ZooKeeper.
+    /// something that is not ZooKeeper, or the ensemble has no majority.
     no_server,
-    /// A server accepted the connection but did not answer within `client_options::connect_timeout`.
+    /// No server answered within `client_options::connect_timeout`.
     connect_timeout,
     /// `client_options::chroot` does not exist on the servers, or not any more. Create it first; colock does not.
     no_chroot,
@@ -120,12 +120,15 @@ enum class errc {
     no_answer,
     /// Another member of the group has this name, and did not leave for as long as a session lasts. Use another name.
     name_in_use,
-    /// A store has refused the token of this grant: it has seen the token of a later one, so the lock was lost. Nothing was
-    /// written. See `fenced`, colock/fence/fenced.hpp.
+    /// A store has refused the token of this grant: it has seen the token of a later one, so an exclusive lock was lost.
+    /// Nothing was written. A `shared_lock` presents no token. See `fenced`, colock/fence/fenced.hpp.
     fenced,
     /// The body of `async_with_lock` was cancelled, and ended by that, because it had held the lock for
     /// `lock_options::max_hold`. It held the lock until it ended.
     held_too_long,
+    /// The servers have refused credentials that `client::async_add_credentials` adds. The client continues without them, in
+    /// the same session. Correct them.
+    credentials_refused,
 };
 
 /// ZooKeeper's own codes, with ZooKeeper's own numbers. No operation completes with `session_expired` of these: it is
@@ -236,8 +239,8 @@ inline boost::system::error_condition make_error_condition(condition c) noexcept
 /// `condition::unavailable` all the same: the name has to be known first.
 [[nodiscard]] COLOCK_DECL bool is_retryable(const error_code& ec) noexcept;
 
-/// True when the client's session is over, and with it its locks. The servers have removed its ephemeral nodes; after
-/// `errc::client_closed` they do so by its time-out at the latest.
+/// True when the client's session is over, and with it its locks. The servers remove its ephemeral nodes when they end
+/// the session: before this code, or by its time-out.
 [[nodiscard]] COLOCK_DECL bool is_session_fatal(const error_code& ec) noexcept;
 
 /// True when a write that completed with this code may or may not have been carried out: it had been

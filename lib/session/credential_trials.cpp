@@ -83,8 +83,8 @@ void credential_trials::refuse()
     for (const auto& t : std::exchange(trials_, {})) {
         if (t->op) {
             auto op = std::exchange(t->op, {});
-            op->explain(zookeeper_errc::auth_failed, detail);
-            op.complete(zookeeper_errc::auth_failed);
+            op->explain(errc::credentials_refused, detail);
+            op.complete(errc::credentials_refused);
         }
     }
 }

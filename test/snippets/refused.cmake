@@ -56,5 +56,6 @@ mistake(a_body_gives_what_has_no_default "What the body gives has to be default-
 foreach(name IN ITEMS rows_are_told_as_text an_error_is_told_for_acceptance an_acceptance_may_be_missing)
     mistake(${name} "return a bool, or how many rows were written" ON)
 endforeach()
+mistake(a_reader_presents_its_token "readers hold a lock together" ON)
 mistake(an_operation_is_not_awaited "an_operation_is_not_awaited:[^\n]*${ignored}" ON)
 mistake(a_guard_of_a_function_is_dropped "a_guard_of_a_function_is_dropped:[^\n]*${ignored}" ON)

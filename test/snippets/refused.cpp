@@ -96,6 +96,12 @@ struct mistakes : surroundings {
         colock::fenced(held, [](const std::string&) { return std::optional<bool>{}; });
     }
 
+    void present_for_reading(const colock::shared_lock& reading)
+    {
+#line 1 "a_reader_presents_its_token"
+        colock::fenced(reading, [](const std::string&) { return true; });
+    }
+
     colock::unique_lock hold();
     void drop()
     {

@@ -67,8 +67,8 @@ BOOST_AUTO_TEST_CASE(what_was_sent_and_not_answered_has_an_unknown_outcome)
 BOOST_AUTO_TEST_CASE(a_session_ends_by_expiry_refusal_and_close)
 {
     BOOST_TEST(is_session_fatal(zookeeper_errc::session_expired));
-    BOOST_TEST(
-        !is_session_fatal(zookeeper_errc::auth_failed)); // also of credentials that were added
+    BOOST_TEST(is_session_fatal(zookeeper_errc::auth_failed));
+    BOOST_TEST(!is_session_fatal(errc::credentials_refused));
     BOOST_TEST(is_session_fatal(errc::client_closed));
     BOOST_TEST(!is_session_fatal(zookeeper_errc::connection_loss));
     BOOST_TEST(!is_session_fatal({}));

@@ -5,6 +5,7 @@
 #include <colock/detail/temporary_body.hpp>
 #include <colock/error.hpp>
 #include <colock/fencing_token.hpp>
+#include <colock/fwd.hpp>
 #include <colock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -103,7 +104,9 @@ boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(
 
 /// Calls `write` with the token of a held lock as text, 32 hexadecimal digits. `write` gives it to the store, and returns
 /// whether the store has accepted it: a `bool`, or how many rows were written. -1, by which drivers say that they do not
-/// know, is no acceptance, though the store may have written. Throws `boost::system::system_error` with `errc::fenced` when not, and with `errc::not_held` when `held` holds nothing.
+/// know, is no acceptance, though the store may have written. Throws `boost::system::system_error` with `errc::fenced`
+/// when not, and with `errc::not_held` when `held` holds nothing. A `shared_lock` does not compile: readers hold a lock
+/// together, so a store that has seen the token of one may refuse that of another.
 ///
 /// ```cpp
 /// colock::fenced(held, [&](const std::string& token) {
@@ -116,6 +119,8 @@ boost::asio::awaitable<void, typename Result::executor_type> write_fenced_later(
 template <detail::token_holder Held, detail::token_writer Write>
 auto fenced(const Held& held, Write&& write)
 {
+    static_assert(!std::is_same_v<Held, shared_lock>,
+                  "readers hold a lock together: a store may refuse the token of one that has it");
     using result = std::invoke_result_t<std::decay_t<Write>&, const std::string&>;
     const fencing_token mine = held.token();
     if (mine == fencing_token{}) {
