@@ -87,9 +87,9 @@ struct sasl_options {
 ///
 /// A holder that is killed keeps its locks for a time-out of its session: the servers notice its silence no earlier. The
 /// kernel knows at once. A session guard is a small process that ends the session then, so that the next contender is granted
-/// the lock within milliseconds. All clients of a process share one. The time-out stays as the second line. Where the guard
-/// can resume the session and not end it, the servers end the session by its time-out after the guard's last attempt; it
-/// makes none later than a time-out after the death.
+/// the lock within milliseconds. All clients of a process share one. The time-out stays as the second line. A guard that
+/// can resume the session, and not end it, prolongs it: the servers end it a time-out after the guard's last attempt. The
+/// guard makes that one a time-out after the death at the latest.
 ///
 /// It acts when the process is dead with all its threads, and all copies of a descriptor are closed that this process has: a
 /// child that was forked without `exec`, and runs on, keeps the session until its time-out. A child that has closed all
@@ -106,7 +106,8 @@ struct session_guard_options {
 
     /// With a descriptor: the guard acts only after it has read a byte there as well, and never when it reads the end of
     /// the file instead. It is for a process that outlives this one, and knows when all has ended that acts under the
-    /// locks: that process keeps the other end of the pipe. The client does not read, and does not close it.
+    /// locks: that process keeps the other end of the pipe. The client copies the descriptor for its first session, and
+    /// neither reads nor closes it.
     int consent = -1;
 };
 
@@ -164,9 +165,9 @@ struct client_options {
 
     /// How many bytes the ephemeral nodes of the client's session may take: each lock that is held or waited for, each
     /// permit, and what the program creates as ephemeral. A node takes the bytes of its path, with the chroot, and four.
-    /// The client refuses more with `errc::session_full`, because the end of the session would take the servers down
-    /// for good: the one that ends it writes all these paths into one transaction, and no server starts again whose log
-    /// has one above about twice `jute.maxbuffer`. The default is less than half of what servers can read by theirs. A
+    /// The client refuses more with `errc::session_full`, because the end of a larger session takes the servers down
+    /// for good: it is one transaction with all these paths, and a server whose log has a transaction of more than about
+    /// twice `jute.maxbuffer` does not start again. The default is less than half of what servers can read by theirs. A
     /// value above the default must not exceed `max_request_size`: raise `jute.maxbuffer` of **all** servers first. Else
     /// `async_connect` completes with `errc::invalid_option`. docs/scaling.md says how many locks that is.
     std::size_t max_session_size = 1'000'000;

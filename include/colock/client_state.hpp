@@ -39,7 +39,7 @@ struct acquisition_stats {
     std::uint64_t begun = 0;     ///< All of them.
     std::uint64_t granted = 0;   ///< Also those that were lost before the handler ran.
     std::uint64_t busy = 0;      ///< Tries that found another holder or waiter.
-    std::uint64_t timed_out = 0; ///< Their deadline passed.
+    std::uint64_t timed_out = 0; ///< Their deadline passed, without an error.
     std::uint64_t cancelled = 0; ///< By the caller, or the client was destroyed.
     std::uint64_t failed = 0;    ///< With an error.
     std::uint64_t dropped = 0; ///< Their handlers are never called: the execution context is gone.

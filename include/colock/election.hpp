@@ -227,8 +227,7 @@ public:
     /// Errors:
     ///  - `errc::invalid_path`: the path is malformed.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
-    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
-    ///    closed.
+    ///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
@@ -249,8 +248,7 @@ public:
     /// Errors:
     ///  - `errc::invalid_path`: the path is malformed.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
-    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
-    ///    closed.
+    ///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
@@ -282,8 +280,7 @@ public:
     /// Errors:
     ///  - `errc::invalid_path`: the path is malformed.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the candidates.
-    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was
-    ///    closed.
+    ///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once, and removes the watch.

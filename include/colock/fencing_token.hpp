@@ -1,4 +1,4 @@
-// A number that grows with every grant of a lock.
+// A number that grows with every exclusive grant of a lock.
 #ifndef COLOCK_FENCING_TOKEN_HPP
 #define COLOCK_FENCING_TOKEN_HPP
 
@@ -15,9 +15,10 @@
 
 namespace colock {
 
-/// A 128-bit number that is greater for each later grant of the same lock, whatever happens to the
-/// lock's directory. A store that remembers the greatest token it has seen and refuses smaller ones is
-/// safe from a holder that was paused and does not yet know that it lost the lock.
+/// A 128-bit number that is greater than that of every earlier grant of the same lock that conflicts with this one,
+/// whatever happens to the lock's directory. The tokens of readers, who share the lock, have no order. A store that
+/// remembers the greatest token it has seen and refuses smaller ones is safe from a holder that was paused and does not
+/// yet know that it lost the lock.
 ///
 /// It is ZooKeeper's transaction number of the lock node's creation, and a counter below it. Ordered, hashed by
 /// `std::hash`, and printed as 32 hexadecimal digits, whose order as text is the same. The default one is smaller

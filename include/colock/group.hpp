@@ -228,7 +228,7 @@ public:
     /// Errors:
     ///  - `errc::invalid_path`: the path is malformed.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read the members.
-    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+    ///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once.
@@ -250,7 +250,7 @@ public:
     /// }
     /// ```
     ///
-    /// Waiting costs no request: the servers notify. It begins with those of `async_members`. The wait outlasts a
+    /// It begins with the requests of `async_members`. Waiting costs none: the servers notify. The wait outlasts a
     /// disconnection. Each change costs each client that waits some four requests a member: among hundreds, let one wait and
     /// tell the others.
     ///

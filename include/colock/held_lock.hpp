@@ -91,7 +91,7 @@ enum class lock_state {
 /// |---|---|
 /// | `errc::session_expired` | The servers have ended the session. |
 /// | `errc::node_deleted` | An operator has deleted the node of the lock, or ended the session. |
-/// | `errc::safe_until_passed` | No server has answered until `safe_until()`: the servers may have ended the session. |
+/// | `errc::safe_until_passed` | No server had answered by `safe_until()`: the servers may have ended the session. |
 /// | `errc::client_closed` | This program has closed or destroyed the client. |
 /// | `errc::forked` | This object is the copy of a forked child. The parent has the lock. |
 ///
@@ -99,11 +99,12 @@ enum class lock_state {
 /// `errc::session_expired` belongs to two conditions: as the error of a write it is `condition::outcome_unknown`, and it
 /// compares equal to both.
 ///
-/// `loss_reason()` and `async_wait_lost()` report a loss as soon as this client knows. If the clocks run at about
-/// the same rate, that is before the servers can grant the lock to another client. Lost is final, and the first
-/// reason stays. As long as the session lives, the lock keeps its place in the queue until this object is destroyed
-/// or unlocked. So no other client is granted it while the holder is still stopping. A suspended process learns of the
-/// loss when it resumes: what such a late-comer must not damage has to check `token()`, or be written by `guarded()`.
+/// `loss_reason()` and `async_wait_lost()` report a loss as soon as this client knows. Under a partition, and if the
+/// clocks run at about the same rate, that is before the servers can grant the lock to another client. Lost is final,
+/// and the first reason stays. As long as the session and the node live, the lock keeps its place in the queue until
+/// this object is destroyed or unlocked. So no other client is granted it while the holder is still stopping. A suspended
+/// process learns of the loss when it resumes: what such a late-comer must not damage has to check `token()`, or be
+/// written by `guarded()`.
 ///
 /// **Executor**: a handler runs on its associated executor, by default the client's; never within the function that
 /// starts the operation.
@@ -260,7 +261,7 @@ public:
     /// Completion signature: `void(error_code)`.
     /// Errors:
     ///  - `errc::not_held`: this object is empty.
-    ///  - `errc::safe_until_passed`: no server has confirmed the release until `safe_until()`.
+    ///  - `errc::safe_until_passed`: no server had confirmed the release by `safe_until()`.
     ///  - `errc::session_expired`, `errc::node_deleted`: the lock was lost before or during the release, or it
     ///    shows only now that its node was not there any more. Do not rely on what was done under it.
     ///  - `errc::unlock_out_of_order`: an outer guard of a `recursive_mutex` was unlocked before an inner one.

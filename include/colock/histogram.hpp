@@ -15,8 +15,8 @@ struct histogram {
         double upper_bound = 0;             ///< In seconds; inclusive.
         std::uint64_t cumulative_count = 0; ///< Of all times up to the bound.
     };
-    /// The upper bounds are the same in every histogram and do not change: a microsecond, and from there always twice as
-    /// much, up to 67.1 s. The bound of the last bucket is infinite.
+    /// In ascending order; the bound of the last one is infinite. All histograms have the same bounds: a microsecond, and
+    /// from there always twice as much, up to 67.1 s. A later minor version may have more buckets: use `buckets.size()`.
     std::array<bucket, 28> buckets = {};
     std::uint64_t count = 0; ///< Of all times; that of the last bucket.
     double sum = 0;          ///< Of all times, in seconds.

@@ -36,7 +36,8 @@ namespace colock {
 ///  - `zookeeper_errc::no_auth`: those that only look need READ for the directory, others CREATE and DELETE, too.
 ///  - `errc::session_full`: the session has too many nodes. `errc::request_too_large`: the path is too long, or many more
 ///    have arrived than `count` says.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children` and `client::async_create`, such as `errc::not_connected` and
+///    `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// While there is no connection they wait for one.

@@ -51,7 +51,7 @@ public:
     /// Completion signature: `void(error_code)`.
     /// Errors:
     ///  - `errc::not_held`: this object is empty.
-    ///  - `errc::safe_until_passed`: no server has confirmed it until `safe_until()`.
+    ///  - `errc::safe_until_passed`: no server had confirmed it by `safe_until()`.
     ///  - `errc::session_expired`, `errc::node_deleted`: the leadership was lost before or meanwhile. Do not rely on
     ///    what was done under it.
     ///  - `errc::client_closed`: the client was closed meanwhile.

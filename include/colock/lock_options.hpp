@@ -13,9 +13,9 @@
 
 namespace colock {
 
-/// Options of a lock. They belong to the path within a client. An object, an operation or a guard of a path keeps
-/// them in force. Meanwhile, operations of another object with other options complete with `errc::conflicting_use`.
-/// `owner_data` may differ.
+/// Options of a lock. They belong to the path within a client. An object, an operation, a guard, or a node that is still to
+/// be deleted keeps them in force; without a connection the latter may last. Meanwhile, operations of another object with
+/// other options complete with `errc::conflicting_use`. `owner_data` may differ.
 ///
 /// An option that a kind of lock cannot honour is refused with `errc::invalid_option`, if it is not at its default. The
 /// diagnostics of the operation name it (`bind_diagnostics`), and so does the text of an exception of
@@ -43,7 +43,8 @@ struct lock_options {
     std::optional<std::string> owner_data = {};
 
     /// What a waiter does when its session expires: join the queue again at its end (true), or complete
-    /// with `errc::session_expired`. A waiter that had no node yet joins with the next session in either case.
+    /// with `errc::session_expired`. A waiter that had no node yet joins with the next session in either case, except
+    /// that of a `single_node_mutex`.
     bool rejoin_on_expiry = true;
 
     /// Safety margin: without contact to the servers, the lock is reported lost this long before another client
@@ -68,11 +69,12 @@ struct lock_options {
     /// this option (`errc::invalid_option`).
     std::optional<std::chrono::milliseconds> max_hold = {};
 
-    /// Waiters on one client share one queue node and hand the lock on in memory, in the order in which they came,
-    /// without asking a server. If another process may be waiting, at most `max_local_grants` further local grants
-    /// follow the first one, within `max_local_time`; then the node goes to the end of the queue. When it is known that
-    /// no other client waits there is no limit. With max_local_grants = 0 each waiter has a node of its own, and the
-    /// order is that of the queue.
+    /// Waiters on one client, readers and writers apart, share one queue node and hand the lock on in memory, in the
+    /// order in which they came, without asking a server. If another process may be waiting, at most
+    /// `max_local_grants` further local grants follow the first one, within `max_local_time`; then the node goes to the
+    /// end of the queue. When it is known that no other client waits there is no limit. With max_local_grants = 0 each
+    /// waiter has a node of its own, and the order is that of the queue. A `single_node_mutex` has no queue: its waiters
+    /// share the node all the same, and the client gives it up after each grant.
     ///
     /// Without a connection a client cannot learn of new remote contenders. If it knew of none before, the limits
     /// do not apply until it is connected again, or the lock is lost.

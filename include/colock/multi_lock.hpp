@@ -110,10 +110,11 @@ using joint_lock = lock_functions<face_of<const lock_list>, lockables>;
 /// exclusively.
 ///
 /// **Order.** Absolute paths are those that the servers see, chroot included, compared byte by byte. Locks that are
-/// free are held after one round trip, however many they are. A semaphore takes one more, and the locks with later
-/// paths wait for it. When one of the locks is not held after that, the multi_lock gives up its places in the queues of
-/// all later locks. It then takes the locks one after the other, in the order of their absolute paths. So it never
-/// waits for one lock while it keeps a place in a later one, for longer than that round trip.
+/// free are held after one round trip, however many they are. When one of the locks is not held after that, the
+/// multi_lock gives up all later locks: those that it holds, and its places in the queues of others. It then takes the
+/// locks one after the other, in the order of their absolute paths. So it never waits for one lock while it keeps a
+/// place in a later one, for longer than that round trip. A semaphore is never held after one round trip: it takes one
+/// more, and so does each lock with a later path.
 ///
 /// It **cannot deadlock** with callers that take several locks by a multi_lock, too, or one by one in the order of
 /// their absolute paths. A caller that holds other locks already counts as one that takes them one by one: their

@@ -68,8 +68,8 @@ namespace colock {
 ///
 /// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
 /// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue. Two
-/// objects of one client and path exclude each other, and must have equal options as long as both live
-/// (`errc::conflicting_use`).
+/// objects of one client and path exclude each other, and must have equal options (`errc::conflicting_use`),
+/// see `lock_options`.
 class COLOCK_DECL mutex : public detail::exclusive_lock {
 public:
     // Not one with a default argument: GCC 12 would destroy that twice in `co_await mutex{...}.async_lock()`.

@@ -23,10 +23,12 @@ struct node_stat {
     std::int32_t version = 0;  ///< Number of changes to the data.
     std::int32_t cversion = 0; ///< Number of changes to the children.
     std::int32_t aversion = 0; ///< Number of changes to the access control list.
-    std::int64_t ephemeral_owner = 0; ///< Session that owns an ephemeral node, else 0.
-    std::int32_t data_length = 0;     ///< Bytes of data.
-    std::int32_t num_children = 0;    ///< Number of children.
-    std::int64_t pzxid = 0;           ///< Transaction that last changed the children.
+    /// Session that owns an ephemeral node, else 0. Of a node with a time to live, and of a container of an older
+    /// server, it is another number.
+    std::int64_t ephemeral_owner = 0;
+    std::int32_t data_length = 0;  ///< Bytes of data.
+    std::int32_t num_children = 0; ///< Number of children.
+    std::int64_t pzxid = 0;        ///< Transaction that last changed the children.
 
     bool operator==(const node_stat&) const = default;
 };

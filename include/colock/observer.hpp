@@ -42,7 +42,7 @@ enum class acquisition_kind {
 enum class acquisition_outcome {
     granted, ///< The lock was granted. If it is lost before the handler runs, the caller gets that error instead of the guard.
     busy,    ///< A try found that somebody else holds it, or waits for it.
-    timed_out, ///< The deadline passed while there was a connection.
+    timed_out, ///< The deadline passed, without an error.
     cancelled, ///< By its cancellation slot; or the client was destroyed; or its `multi_lock` gives it up.
     failed,  ///< With `acquisition_end::error`.
     dropped, ///< Its handler is never called: the execution context is being destroyed.
@@ -195,9 +195,9 @@ struct shard_end {
 /// strand; for a lock with a body, such as `async_with_lock`, on a thread of the execution context when the caller's one
 /// does not run it. `heartbeat_answered` is called on the client's strand. Of one acquisition, `acquisition_began` returns
 /// before `acquisition_ended` is called, and that returns before the handler can run. `hold_ended` is called before the
-/// lock's next holder in this client is notified of its grant; when a lock is lost at once, perhaps while `acquisition_ended`
-/// still runs on another thread, or before that is called. `shard_began` is called on a thread of the body, before it;
-/// `shard_ended` on the client's strand, and not at all when the execution context is destroyed.
+/// lock's next holder in this client is notified of its grant. Of a lock that is lost at once it may be called while
+/// `acquisition_ended` still runs on another thread, or before that. `shard_began` is called on a thread of the body,
+/// before it; `shard_ended` on the client's strand, and not at all when the execution context is destroyed.
 ///
 /// **What a function may do.** It is called in the middle of releases and grants, with no lock of the library held. It must
 /// not throw, and should return soon. It may start operations, also of this client, and may release guards: work for

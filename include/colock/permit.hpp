@@ -119,7 +119,7 @@ public:
     /// Completion signature: `void(error_code)`.
     /// Errors:
     ///  - `errc::not_held`: this object holds none.
-    ///  - `errc::safe_until_passed`: no server has confirmed the release until `safe_until()`.
+    ///  - `errc::safe_until_passed`: no server had confirmed the release by `safe_until()`.
     ///  - `errc::session_expired`, `errc::node_deleted`: permits were lost before or during the release.
     ///  - `errc::client_closed`: the client was closed meanwhile.
     ///  - `zookeeper_errc::no_auth` or another code of the servers: a node remains until the session ends.

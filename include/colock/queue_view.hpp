@@ -150,7 +150,7 @@ struct COLOCK_DECL queue_queries {
 /// Errors:
 ///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -174,7 +174,7 @@ auto async_view_queue(const client& zk, std::string path, layout names,
 /// Errors:
 ///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -196,7 +196,7 @@ auto async_view_queue(const client& zk, std::string path, layout names, view_opt
 /// Errors:
 ///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -218,7 +218,7 @@ auto async_view_queue(const Lock& lock, CompletionToken&& token = CompletionToke
 /// Errors:
 ///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -242,7 +242,7 @@ auto async_view_queue(const Lock& lock, view_options options,
 /// Errors:
 ///  - `errc::invalid_path`: the path of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directories.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -265,7 +265,7 @@ auto async_view_queue(const semaphore& of, CompletionToken&& token = CompletionT
 /// Errors:
 ///  - `errc::invalid_path`: the path of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directories.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once.
@@ -313,7 +313,7 @@ auto async_view_queue(const semaphore& of, view_options options,
 ///  - `errc::invalid_path`: `node` is malformed, or its name is not that of a contender of the layout.
 ///  - `errc::invalid_option`: the layout is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once, and removes the watch.
@@ -339,7 +339,7 @@ auto async_wait_position(const client& zk, std::string node, layout names,
 ///  - `errc::invalid_path`: `node` is malformed, or its name is not that of a contender of this lock.
 ///  - `errc::invalid_option`: the layout of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once, and removes the watch.
@@ -381,7 +381,7 @@ auto async_wait_position(const Lock& lock, std::string node, CompletionToken&& t
 ///  - `errc::invalid_path`: `node` is malformed, or its name does not end in the ten digits of a contender, so that
 ///    no other node is overwritten.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to write the node.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_set`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once; a request that was sent may be carried out.
@@ -402,7 +402,7 @@ auto async_revoke(const client& zk, std::string node, CompletionToken&& token = 
 /// Errors: some may have been asked all the same.
 ///  - `errc::invalid_path`: the path is malformed. `errc::invalid_option`: so is the layout.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory, or to write a node.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children` and `client::async_set`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once; requests that were sent may be carried out.
@@ -424,7 +424,7 @@ auto async_revoke_holders(const client& zk, std::string path, layout names,
 /// Errors: some may have been asked all the same.
 ///  - `errc::invalid_path`, `errc::invalid_option`: the path, or the layout, of the object is malformed.
 ///  - `zookeeper_errc::no_auth`: an access control list does not allow to list the directory, or to write a node.
-///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+///  - others of `client::async_children` and `client::async_set`, such as `errc::not_connected` and `errc::client_closed`.
 ///  - `operation_aborted`: cancelled, or the client was destroyed.
 ///
 /// Cancellation: terminal, partial, total: completes at once; requests that were sent may be carried out.

@@ -84,7 +84,7 @@ public:
 ///
 /// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
 /// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
-/// Objects of one client and path must have equal options as long as they live (`errc::conflicting_use`). An owner
+/// Objects of one client and path must have equal options (`errc::conflicting_use`), see `lock_options`. An owner
 /// may be destroyed before its guards.
 class COLOCK_DECL recursive_mutex : public detail::owned_lock {
 public:

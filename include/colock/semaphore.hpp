@@ -31,8 +31,8 @@ COLOCK_DECL void acquire_permits(std::shared_ptr<const semaphore_path> of,
 } // namespace detail
 
 /// Reads the number of permits of a `semaphore` from a node, like Curator's SharedCount: four bytes, the highest
-/// first. The number may change at any time. Permits are granted only if there are so many when the server creates
-/// them; permits that are held stay when the number falls. Do not delete and create the node to change it.
+/// first. The number may change at any time. The servers create a permit only within the number of that moment;
+/// when the number falls, permits that are held stay. Write the node's data: do not delete and create it again.
 ///
 /// ```cpp
 /// colock::permit one = co_await colock::semaphore{zk, path, colock::counter_node{"/limit"}}.async_acquire();
@@ -128,8 +128,8 @@ struct counter_node {
 ///
 /// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
 /// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
-/// Objects of one client and path must have the same number of permits and equal options as long as they live
-/// (`errc::conflicting_use`).
+/// Objects of one client and path must have the same number of permits and equal options
+/// (`errc::conflicting_use`), see `lock_options`.
 class COLOCK_DECL semaphore : public detail::face_of<const detail::semaphore_path> {
 public:
     using executor_type = boost::asio::any_io_executor;

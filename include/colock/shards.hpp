@@ -274,9 +274,10 @@ private:
 /// time, and never lets two processes own a shard. When a shard moves, the new owner prepares, and queues for the lock; then
 /// the old owner's body is cancelled, and the lock is released when the body has ended.
 ///
-/// **What is guaranteed**: that of a `mutex`, for each shard: among live sessions at most one process owns it, an owner is
-/// notified of a loss before the next one owns it, and tokens grow. A process queues for a shard again only when its old body
-/// has ended. **What is not**: a process that is paused for longer than its session may go on; see `unique_lock::token`.
+/// **What is guaranteed**: that of a `mutex`, for each shard: among live sessions at most one process owns it, an owner that
+/// is cut off is notified of the loss before the next one owns it, and tokens grow. A process queues for a shard again only
+/// when its old body has ended. **What is not**: a process that is paused for longer than its session may go on; see
+/// `unique_lock::token`.
 ///
 /// For all functions of this class:
 ///
@@ -344,7 +345,7 @@ public:
     /// Hands all shards of this process on, to members that prepare for them, and then ends `async_run`, which completes
     /// without a failure. For a process that is about to end: call it on SIGTERM.
     ///
-    /// The bodies that are left are cancelled when `limit` is over, of several calls the first one to be; when there is no
+    /// The bodies that are left are cancelled when `limit` is over (of several calls, the earliest one); when there is no
     /// other member; or when the connection is lost.
     ///
     /// Completion signature: `void(error_code)`.
@@ -369,7 +370,7 @@ public:
     /// Errors:
     ///  - `errc::invalid_path`, `errc::invalid_option`: correct what the diagnostics name.
     ///  - `zookeeper_errc::no_auth`: an access control list does not allow to read it.
-    ///  - `errc::not_connected`: call `client::async_connect` first. `errc::client_closed`: the client was closed.
+    ///  - others of `client::async_children`, such as `errc::not_connected` and `errc::client_closed`.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
     /// Cancellation: terminal, partial, total: completes at once.

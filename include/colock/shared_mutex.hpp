@@ -81,7 +81,7 @@ namespace colock {
 ///
 /// **Lifetime**: an object is a handle; one that was moved from may only be assigned or destroyed. Making it does no
 /// I/O and does not throw for a bad path. It may be destroyed while its operations are under way; they continue.
-/// Objects of one client and path must have equal options as long as they live (`errc::conflicting_use`).
+/// Objects of one client and path must have equal options (`errc::conflicting_use`), see `lock_options`.
 class COLOCK_DECL shared_mutex : public detail::exclusive_lock {
 public:
     /// The mutex at `path`, with the default options and `curator_shared_layout`.
@@ -143,7 +143,7 @@ public:
     ///  - `errc::conflicting_use`: `held` is a guard of another lock.
     ///  - `errc::session_expired`, `errc::node_deleted`, `errc::client_closed`: the lock was lost. Acquire it
     ///    again.
-    ///  - `errc::safe_until_passed`: no server has answered until `safe_until()` of `held`.
+    ///  - `errc::safe_until_passed`: no server had answered by `safe_until()` of `held`.
     ///  - `zookeeper_errc::no_auth` or another code of the servers: they refuse it.
     ///  - `operation_aborted`: cancelled, or the client was destroyed.
     ///
