@@ -224,7 +224,7 @@ private:
             return;
         }
         const auto spared = task_.left.below_this(run_->command);
-        const auto children = children_of(::getpid());
+        const auto children = own_children();
         // None: /proc cannot be read. Where there is none, reap() has concluded.
         if (!children.empty() &&
             std::ranges::all_of(children, [&](pid_t child) { return contains(spared, child); })) {

@@ -51,7 +51,7 @@ round_end orphans::end_some(const std::vector<pid_t>& own, int& refused) const
         {.none = [] { return !has_children(); },
          .look =
              [&] {
-                 auto left = children_of(::getpid());
+                 auto left = own_children();
                  std::erase_if(left, [&](pid_t child) { return contains(spared, child); });
                  return left;
              },

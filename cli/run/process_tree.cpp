@@ -192,6 +192,17 @@ std::vector<pid_t> some_own_children()
     return children;
 }
 
+std::vector<pid_t> own_children()
+{
+    auto all = children_of(::getpid());
+    for (const auto child : some_own_children()) {
+        if (!contains(all, child)) {
+            all.push_back(child);
+        }
+    }
+    return all;
+}
+
 int signal_all_below_this(int number, const std::function<void()>& reap,
                           const std::vector<pid_t>& spared)
 {

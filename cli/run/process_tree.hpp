@@ -39,6 +39,9 @@ struct process {
 // Those of this process, without a look at all others: cheap, and some may be missing.
 [[nodiscard]] std::vector<pid_t> some_own_children();
 
+// By both looks: /proc may hide those of other users from the one at all (hidepid).
+[[nodiscard]] std::vector<pid_t> own_children();
+
 // Sends a signal to each process below this one, but not to `spared` and what is below them. SIGTERM is followed by SIGCONT,
 // or a stopped process would not hear of it. Gives the number of processes that this process may not signal: those of
 // another user. `reap` reaps those that have ended; it is called between looks.

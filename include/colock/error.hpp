@@ -185,8 +185,8 @@ enum class zookeeper_errc {
 /// A code may belong to several conditions: `zookeeper_errc::connection_loss` of a write is `outcome_unknown` and
 /// `unavailable`; `errc::session_expired` is `outcome_unknown`, of a write, and `lock_lost`, of a held lock;
 /// `errc::forked` is `misuse` and `lock_lost`. These codes belong to none: `errc::client_closed` (this program has closed
-/// the client itself), `errc::held_too_long` (its body was too slow), `errc::tls_failed`, `zookeeper_errc::auth_failed`,
-/// `session_closed_require_sasl_auth`, and those that describe what is on the servers, such as `no_node`.
+/// the client itself), `errc::held_too_long` (its body was too slow), `errc::tls_failed`, `errc::credentials_refused`,
+/// `zookeeper_errc::auth_failed`, `session_closed_require_sasl_auth`, and those that describe what is on the servers, such as `no_node`.
 enum class condition {
     /// The lock is no longer held, though nobody has released it: stop what needs it, acquire it again. Codes:
     /// `errc::lock_lost`, `session_expired`, `node_deleted`, `safe_until_passed`, `fenced`, `forked`.

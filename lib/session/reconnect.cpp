@@ -29,20 +29,16 @@ bool reconnect::is_distrusted() const noexcept
 
 void reconnect::connect(commands& out)
 {
-    if (is_closing()) {
-        out.push_back({.type = kind::answer, .error = errc::client_closed});
+    if (is_closing() || holds<online>()) {
+        const auto ec = is_closing() ? error_code{errc::client_closed} : error_code{};
+        out.push_back({.type = kind::answer, .error = ec});
         return;
     }
-    if (holds<online>()) {
-        out.push_back({.type = kind::answer});
-        return;
-    }
-    const bool first = !std::exchange(wanted_, true);
-    if (first && settings_.connect_timeout != milliseconds::max()) {
+    if (!std::exchange(wanted_, true) && settings_.connect_timeout != milliseconds::max()) {
         out.push_back({.type = kind::start_deadline, .time = settings_.connect_timeout});
     }
     if (is_idle()) {
-        last_failure_ = {errc::connect_timeout, "hosts " + settings_.hosts + ": no answer in time"};
+        last_failure_ = {};
         out.push_back({kind::connecting});
         backoff_.reset();
         begin_pass(false, out);
@@ -68,6 +64,10 @@ void reconnect::deadline_due(commands& out)
                        .text = "the server did not confirm the end of the session in time"});
         abandon_close(out);
     } else if (wanted_) {
+        if (!last_failure_.error) {
+            last_failure_ = {errc::connect_timeout,
+                             "hosts " + settings_.hosts + ": no answer in time"};
+        }
         out.push_back({.type = kind::note, .text = last_failure_.detail});
         if (!was_connected_) {
             out.push_back(

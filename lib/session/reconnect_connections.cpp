@@ -233,7 +233,7 @@ void reconnect::options_tried(const error_code& ec, commands& out)
 void reconnect::become_connected(std::string where, bool resumed, commands& out)
 {
     failure_lines_.connected();
-    last_failure_ = {errc::connect_timeout, "hosts " + settings_.hosts + ": no answer in time"};
+    last_failure_ = {};
     stage_ = online{std::move(where), !resumed};
     out.push_back({resumed ? kind::send_barrier : kind::writable});
     timed_out_ = {};

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(limits_of_sessions_are_compared_where_they_are_known)
     BOOST_TEST(judged(4s, 6s).find(differ) != std::string::npos);
     BOOST_TEST(judged(4s, 4s).find(differ) == std::string::npos);
     BOOST_TEST(judged(4s, 0s).find(differ) == std::string::npos);
-    BOOST_TEST(judged(0s, 4s).find("sessions last from 4.0 s up to 40 s") != std::string::npos);
+    BOOST_TEST(judged(0s, 4s).find("sessions last from 4.0 s up to 40.0 s") != std::string::npos);
     BOOST_TEST(judged(0s, 0s).find(differ) == std::string::npos);
 }
 

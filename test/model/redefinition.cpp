@@ -62,7 +62,6 @@ struct process {
     std::optional<command> asked; // of the servers
     bool served = false;          // and not yet answered
     char answer = 0;              // the definition that was read; 0: none
-    char seen = 0;                // that which was read last
     bool has_use = false;         // as it was told
     bool member = false;          // it may take shards
     bool ending = false;          // no more
@@ -90,13 +89,13 @@ public:
 
     struct step {
         enum class what : std::uint8_t {
-            serve,  // what was asked for
-            answer, // or: `use` is granted
-            give_up, // waiting for it alone; only where the definition is another one: else nothing comes of it
-            take,   // a shard
-            end,    // the last body, and all that makes it a member
-            leave,  // an old one, for good
-            expire, // from here on adverse
+            serve,   // what was asked for
+            answer,  // or: `use` is granted
+            give_up, // waiting for it alone: the definition is the own one
+            take,    // a shard
+            end,     // the last body, and all that makes it a member
+            leave,   // an old one, for good
+            expire,  // from here on adverse
             restart,
             cancel,
         };
@@ -117,7 +116,7 @@ public:
             if (each.served && (!locks(each) || is_granted(p))) {
                 all.push_back({answer, p});
             }
-            if (each.asked == command::alone && each.seen != written_) {
+            if (each.asked == command::alone && definition_of(each.kind) == written_) {
                 all.push_back({give_up, p});
             }
             if (each.member && !each.ending && !each.holds) {
@@ -223,7 +222,6 @@ public:
             put(p.served + 2 * p.has_use + 4 * p.member + 8 * p.ending + 16 * p.holds +
                 32 * p.refused + 64 * p.leaves_for_good);
             put(p.answer);
-            put(p.asked == command::alone ? p.seen : 0);
         }
         put(use_.size());
         for (const auto& each : use_) {
@@ -298,7 +296,6 @@ private:
         case command::read: {
             using enum shard_entry::definition;
             const auto read = std::exchange(p.answer, char{0});
-            p.seen = read;
             perform(who, p.machine.found(read == 0                       ? none
                                          : read == definition_of(p.kind) ? own
                                                                          : another));

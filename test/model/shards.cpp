@@ -55,6 +55,7 @@ constexpr std::size_t an_operator = 99;
 struct part {
     bool looking = false;
     bool preparing = false;
+    bool told = false;     // to stop that
     bool in_queue = false; // of the lock
     bool begun = false;
     bool ending = false;
@@ -214,7 +215,13 @@ public:
         case operator_leaves: queues_[s.shard].pop_front(); break;
         case stop:
             m.stopped = true;
+            for (auto& each : m.parts) {
+                each.told = false;
+            }
             feed([&](auto& out) { m.machine.stop(out); });
+            expect(std::ranges::all_of(
+                       m.parts, [](const part& each) { return !each.preparing || each.told; }),
+                   "goes on to prepare, or to pause after that");
             break;
         case operator_comes:
             --operators_;
@@ -294,7 +301,10 @@ private:
             expect(!p.begun, "contract: prepares what it holds");
             p.preparing = true;
             break;
-        case kind::stop_preparing: expect(p.preparing, "contract: nothing to stop"); break;
+        case kind::stop_preparing:
+            expect(p.preparing, "contract: nothing to stop");
+            p.told = true;
+            break;
         case kind::lock:
         case kind::lock_first:
             expect(!p.in_queue && !p.begun && !p.ending, "contract: queues before its body ended");

@@ -156,6 +156,8 @@ BOOST_AUTO_TEST_CASE(a_hand_off_does_not_wait_for_a_busy_client)
     go_on.set_value();
     users.join();
     BOOST_TEST(granted == waiters);
+    static_cast<void>(
+        get(zk->async_exists("/", asio::use_future))); // the client's thread has left this function
 }
 
 // What was queued for the client's thread is lost with its context: then the session ends, and the nodes with it.

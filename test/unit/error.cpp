@@ -11,7 +11,7 @@ namespace colock::test::error_test {
 
 namespace {
 
-constexpr int last_errc = static_cast<int>(errc::held_too_long);
+constexpr int last_errc = static_cast<int>(errc::credentials_refused);
 constexpr int zookeeper_codes[] = {-1,   -2,   -3,   -4,   -5,   -6,   -7,   -8,   -9,
                                    -13,  -14,  -15,  -100, -101, -102, -103, -108, -110,
                                    -111, -112, -113, -114, -115, -116, -117, -118, -119,

@@ -217,8 +217,10 @@ private:
             switch (each.type) {
             case step::kind::create: all.push_back(create_op(std::move(node), "", {})); break;
             case step::kind::create_ephemeral:
-                forget_own();
-                own_ = node;
+                if (own_ != node) { // else it may be there
+                    forget_own();
+                    own_ = node;
+                }
                 all.push_back(create_op(std::move(node), "", {.mode = create_mode::ephemeral}));
                 break;
             case step::kind::remove: all.push_back(remove_op(std::move(node))); break;

@@ -13,7 +13,7 @@ class shard_entry {
 public:
     enum class command : std::uint8_t {
         share,   // gives `use` back, and locks it together with others: granted()
-        alone,   // the same, but alone, and not for long
+        alone,   // the same, but alone, until the definition is the own one
         read,    // the definition: found()
         create,  // the own one, where there is none: written()
         replace, // it by the own one, provided that `use` is held: written()
@@ -26,7 +26,7 @@ public:
     explicit shard_entry(bool replaces) noexcept : replaces_{replaces} {}
 
     [[nodiscard]] command begin();
-    // Whether `use` is held; else its node was lost before that was known, or others have it for longer than this waits.
+    // Whether `use` is held; else its node was lost before that was known, or the definition is the own one by now.
     [[nodiscard]] command granted(bool is_held);
     [[nodiscard]] command found(definition d);
     // Or not: what is there is read after that.

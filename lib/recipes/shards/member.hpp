@@ -48,6 +48,8 @@ public:
     // Ends everything, and begins nothing more.
     void stop(commands& out);
 
+    // Whether the assignment gives it to this member.
+    [[nodiscard]] bool wants(shard_index at) const noexcept { return shards_[at].mine; }
     // Nothing is held or under way.
     [[nodiscard]] bool is_idle() const noexcept;
     // Holds what the assignment gives to it, and nothing else.

@@ -1,6 +1,7 @@
 #include "recipes/shards/run.hpp"
 
 #include "names/shown.hpp"
+#include "recipes/shards/definition_watch.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/system/system_error.hpp>
@@ -18,12 +19,6 @@ namespace {
 bool may_be_repeated(const error_code& ec)
 {
     return is_retryable(ec) || outcome_unknown(ec);
-}
-
-// A try has a limit, and the run has none.
-bool is_of_a_try(const error_code& ec)
-{
-    return ec == errc::disconnected || ec == errc::no_answer;
 }
 
 // What a member that has all shards takes of its session.
@@ -168,11 +163,14 @@ void shards_run::share()
     }));
 }
 
-// Who asks late stands after members of the new definition, which stay: so it looks again from time to time.
+// Who asks late stands after members of the new definition, which stay.
 void shards_run::lock_alone()
 {
-    auto then = step<unique_lock>([this](const error_code& ec, unique_lock held) {
-        if (ec && ec != condition::lock_lost && !is_of_a_try(ec)) {
+    const auto late = std::make_shared<definition_watch>(
+        core_, config_, [this] { step_.emit(asio::cancellation_type::terminal); });
+    late->look();
+    use().async_lock(step<unique_lock>([this, late](const error_code& ec, unique_lock held) {
+        if (ec && ec != condition::lock_lost && !late->has_called()) {
             fail(ec, "the shards " + config_->paths.use);
         } else if (const auto next = entry_.granted(static_cast<bool>(held));
                    next == entry::command::replace) {
@@ -180,8 +178,7 @@ void shards_run::lock_alone()
         } else {
             go_on(next);
         }
-    });
-    use().async_try_lock_for(10s, std::move(then));
+    }));
 }
 
 void shards_run::replace(unique_lock held)
@@ -258,7 +255,9 @@ void shards_run::join()
                     depart();
                     return;
                 }
-                if (ec == condition::lock_lost || is_of_a_try(ec)) {
+                // A try to join has a limit, and the run has none.
+                if (ec == condition::lock_lost || ec == errc::disconnected ||
+                    ec == errc::no_answer) {
                     after_pause([this] {
                         if (using_) {
                             join();

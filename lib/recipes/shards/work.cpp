@@ -143,7 +143,8 @@ void shard_work::prepare(shard_index shard)
 void shard_work::prepared(shard_index shard, const std::exception_ptr& e)
 {
     if (e && !stopped_) {
-        ended_after(shard, body_over(shard, e));
+        const auto pause = body_over(shard, e);
+        ended_after(shard, machine_.wants(shard) ? pause : pause.zero());
     } else {
         feed([&](auto& m, auto& out) { m.prepared(shard, out); });
     }
