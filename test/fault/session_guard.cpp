@@ -383,11 +383,12 @@ BOOST_AUTO_TEST_CASE(the_next_guard_waits_for_the_same_consent)
     BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
     s.connect_guarded(-1);
     const auto without = s.helper.processes();
-    auto& first = s.connect_guarded(ends[0]);
-    const int again = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 0);
+    const int one = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 500); // nobody takes the number again
+    const int again = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 600);
+    auto& first = s.connect_guarded(one);
     auto& second = s.connect_guarded(again);
     BOOST_REQUIRE(s.helper.processes().size() == 2U); // both have the same
-    ::close(ends[0]);
+    ::close(one);
     ::close(again);
     for (const auto each : s.helper.processes()) {
         if (each != without.front()) {
@@ -400,6 +401,7 @@ BOOST_AUTO_TEST_CASE(the_next_guard_waits_for_the_same_consent)
         }
     }
     BOOST_TEST(s.helper.processes().size() == 2U);
+    ::close(ends[0]);
     ::close(ends[1]);
 }
 
