@@ -214,7 +214,8 @@ BOOST_AUTO_TEST_CASE(one_that_comes_too_late_to_replace_the_definition_is_a_memb
     auto other = usual("cid");
     other.count = 24;
     other.redefine = true;
-    auto& cid = run(connect_through(proxy), other);
+    auto& through = connect_through(proxy);
+    auto& cid = run(through, other);
     BOOST_TEST(until([&] { return rule.fired() == 1U; }));
     ann.stop.emit(asio::cancellation_type::terminal);
     BOOST_TEST(ended(ann));
@@ -225,6 +226,9 @@ BOOST_AUTO_TEST_CASE(one_that_comes_too_late_to_replace_the_definition_is_a_memb
         [&] { return dan.bodies != 0 && admin.get(directory + "/definition") == "24 shards"; }));
     rule.release();
     BOOST_TEST(has(cid, 12));
+    outcome<> closed; // as long as there is the proxy
+    through.async_close(closed.handler());
+    BOOST_TEST(!code_of(io, closed));
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_throws_ends_the_run)
