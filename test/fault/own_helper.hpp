@@ -5,11 +5,14 @@
 #include <support/temporary_directory.hpp>
 #include <support/wait_until.hpp>
 
+#include <boost/test/unit_test.hpp>
+
 #include <signal.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -51,6 +54,14 @@ struct own_helper {
                 all.push_back(std::stoi(name));
             }
         }
+        return all;
+    }
+    // Once there are so many: it takes a moment until one shows its name.
+    std::vector<pid_t> processes(std::size_t number) const
+    {
+        std::vector<pid_t> all;
+        const auto are_there = [&] { return (all = processes()).size() == number; };
+        BOOST_TEST_REQUIRE(wait_until(are_there, std::chrono::seconds{60}));
         return all;
     }
     [[nodiscard]] bool is_gone(std::chrono::milliseconds within = std::chrono::seconds{60}) const

@@ -201,8 +201,7 @@ BOOST_AUTO_TEST_CASE(an_owner_without_privileges_has_a_guard_like_it)
     scene s;
     std::filesystem::permissions(s.helper.directory.path(), std::filesystem::perms{0755});
     s.start("hold", false, as_nobody);
-    const auto guards = s.helper.processes();
-    BOOST_REQUIRE(guards.size() == 1U);
+    const auto guards = s.helper.processes(1);
     BOOST_TEST(content(guards.front(), "status").find("\nUid:\t65534\t65534") != std::string::npos);
     s.wait();
     s.holder->kill();
@@ -227,12 +226,12 @@ BOOST_AUTO_TEST_CASE(all_clients_of_a_process_share_one)
     auto& first = s.connect_guarded(-1);
     BOOST_TEST(first.stats().session_guarded);
     BOOST_TEST(s.connect_guarded(-1).stats().session_guarded);
-    BOOST_TEST(s.helper.processes().size() == 1U);
+    s.helper.processes(1);
     const outcome<> closed;
     first.async_close(closed.handler());
     run_until(s.io, [&] { return closed.done(); });
     BOOST_TEST(!first.stats().session_guarded);
-    BOOST_TEST(s.helper.processes().size() == 1U);
+    s.helper.processes(1);
     s.guarded.clear();
     BOOST_TEST(wait_until( // the second one ends its session
         [&] {
@@ -340,8 +339,7 @@ BOOST_AUTO_TEST_CASE(a_guard_that_dies_is_replaced)
     scene s;
     s.start("hold");
     s.wait();
-    const auto first = s.helper.processes();
-    BOOST_REQUIRE(first.size() == 1U);
+    const auto first = s.helper.processes(1);
     ::kill(first.front(), SIGKILL);
     BOOST_TEST(wait_until(
         [&] {
@@ -382,15 +380,14 @@ BOOST_AUTO_TEST_CASE(the_next_guard_waits_for_the_same_consent)
     int ends[2];
     BOOST_REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
     s.connect_guarded(-1);
-    const auto without = s.helper.processes();
+    const auto without = s.helper.processes(1);
     const int one = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 500); // nobody takes the number again
     const int again = ::fcntl(ends[0], F_DUPFD_CLOEXEC, 600);
     auto& first = s.connect_guarded(one);
     auto& second = s.connect_guarded(again);
-    BOOST_REQUIRE(s.helper.processes().size() == 2U); // both have the same
     ::close(one);
     ::close(again);
-    for (const auto each : s.helper.processes()) {
+    for (const auto each : s.helper.processes(2)) { // both clients have the same
         if (each != without.front()) {
             ::kill(each, SIGKILL);
         }
@@ -400,7 +397,7 @@ BOOST_AUTO_TEST_CASE(the_next_guard_waits_for_the_same_consent)
             run_until(s.io, [&] { return each->stats().session_guarded == expected; });
         }
     }
-    BOOST_TEST(s.helper.processes().size() == 2U);
+    s.helper.processes(2);
     ::close(ends[0]);
     ::close(ends[1]);
 }
@@ -417,7 +414,7 @@ BOOST_AUTO_TEST_CASE(a_session_that_the_client_has_left_is_not_guarded)
     scene s;
     s.options_.chroot = "/nowhere";
     BOOST_TEST(!s.connect_guarded(-1, errc::no_chroot).stats().session_guarded);
-    BOOST_TEST(s.helper.processes().size() == 1U);
+    s.helper.processes(1);
 }
 
 BOOST_AUTO_TEST_CASE(a_guard_is_a_good_neighbour)
