@@ -113,7 +113,7 @@ std::string guarding::start()
         const auto& o = basics_.options.session_guard;
         if (consent_ == -1 && o.consent != -1) {
             consent_ = ::fcntl(o.consent, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-            if (consent_ == -1) { // with which the guard needs no consent
+            if (consent_ == -1) { // -1 would mean that no consent is needed
                 return "consent: " + std::generic_category().message(errno);
             }
         }

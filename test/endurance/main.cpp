@@ -123,7 +123,7 @@ private:
             }
             std::this_thread::sleep_for(10ms);
         }
-        // What is resident then is what lives, not what the allocator has not given back yet.
+        // malloc gives back what it keeps: only what lives is resident then.
         ::malloc_trim(0);
         calm_.push_back(endurance::measure(server_));
         watches_under_load_.push_back(watches / samples);

@@ -438,7 +438,7 @@ BOOST_AUTO_TEST_CASE(a_question_for_which_the_servers_had_no_time_is_asked_again
     BOOST_TEST(rule.fired() == 1U);
 }
 
-// Who ends a phase removes them all. This one hears of it by a list, before it has set a watch.
+// The client that ends a phase removes all arrivals. This one learns it from a list, before it has set a watch.
 BOOST_AUTO_TEST_CASE(an_arrival_whose_phase_another_client_has_ended_makes_room)
 {
     auto proxy = link_proxy(server);

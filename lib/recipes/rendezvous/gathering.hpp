@@ -206,7 +206,7 @@ private:
         }
     }
 
-    // Who ends a phase removes all arrivals. Of one that is not watched then nobody but a list tells.
+    // The client that ends a phase removes all arrivals. Of an arrival that is not watched then only a list tells.
     void forget_own() { this->core_->node_gone(std::exchange(own_, {})); }
 
     [[nodiscard]] std::vector<transaction_op> transaction_of(const std::vector<step>& steps)

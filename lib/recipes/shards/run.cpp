@@ -163,7 +163,7 @@ void shards_run::share()
     }));
 }
 
-// Who asks late stands after members of the new definition, which stay.
+// A process that asks late stands after members of the new definition, which stay.
 void shards_run::lock_alone()
 {
     const auto late = std::make_shared<definition_watch>(
