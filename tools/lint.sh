@@ -1,23 +1,11 @@
 #!/usr/bin/env bash
 # Everything that can be said of the sources without running them. A line for each check; what to do where one fails.
 #
-#     tools/lint.sh [--changed] [CHECK...]      --changed: clang-tidy looks only at what differs from the branch main
+#     tools/lint.sh [CHECK...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tidy=()
-names=()
-while (($#)); do
-    case $1 in
-        --changed) tidy=(--changed) ;;
-        -*)
-            echo "lint: unknown option '$1'; there is --changed" >&2
-            exit 2
-            ;;
-        *) names+=("$1") ;;
-    esac
-    shift
-done
+names=("$@")
 
 headers() {
     cmake --preset dev && cmake --build --preset dev --target test/headers/all
@@ -57,7 +45,7 @@ check figures 'the pages are behind the reports of ./dev bench: run tools/docs/f
     python3 tools/docs/figures.py --check
 check headers 'each public header has to compile alone; include what it uses' headers
 check tidy 'mend it, or write NOLINT(check) with the reason beside it; .clang-tidy has the rules' \
-    tools/tidy.sh "${tidy[@]}"
+    tools/tidy.sh
 
 for name in "${names[@]}"; do
     [[ " ${known[*]} " == *" $name "* ]] || {

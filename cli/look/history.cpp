@@ -61,7 +61,7 @@ std::int64_t moment_in(const std::string& text)
     if (rest != nullptr && *rest == '.') {
         ++rest;
         for (int place = 100; place != 0 && *rest >= '0' && *rest <= '9'; place /= 10) {
-            milliseconds += (*rest++ - '0') * place;
+            milliseconds += std::int64_t{*rest++ - '0'} * place;
         }
     }
     const auto day = parts.tm_mday; // a 31st of February would become another day

@@ -61,11 +61,12 @@ constexpr std::array run_outcomes{std::string_view{"succeeded"},
                                   word_for(busy),
                                   word_for(timed_out),
                                   word_for(usage),
+                                  guardian_killed,
                                   word_for(not_executable),
                                   word_for(not_found),
                                   word_for(signalled)};
 
-constexpr std::size_t largest = 4 * 1024 * 1024; // of a file that is read
+constexpr std::size_t largest = std::size_t{4} * 1024 * 1024; // of a file that is read
 
 double in_seconds(std::chrono::nanoseconds t)
 {

@@ -36,7 +36,7 @@ struct serve_options {
 asio::ip::address address_of(const serve_options& o)
 {
     boost::system::error_code ec;
-    const auto address = asio::ip::make_address(o.address, ec);
+    auto address = asio::ip::make_address(o.address, ec);
     if (ec) {
         throw failure{usage, "\"" + o.address + "\" is no IP address; write it like 127.0.0.1"};
     }
@@ -153,8 +153,10 @@ void add_serve(program& p)
     c.options->add_flag("--open-to-network", o->is_open,
                         "let other machines in, where --bind allows it");
     c.options
-        ->add_option("--session-timeout", o->sessions,
-                     "how long sessions last, whatever clients ask for: MIN:MAX")
+        ->add_option(
+            "--session-timeout", o->sessions,
+            "how long sessions last, whatever clients ask for: MIN:MAX; tickTime is half of MIN, "
+            "2s at most")
         ->type_name("RANGE")
         ->default_str("4s:40s");
     c.options

@@ -114,7 +114,7 @@ struct start_terms {
     ::_exit(127);
 }
 
-constexpr std::size_t stack_size = 64 * 1024;
+constexpr std::size_t stack_size = std::size_t{64} * 1024;
 
 struct parent_terms {
     start_terms* child;

@@ -43,8 +43,8 @@ namespace guard = colock::guard;
 using colock::error_code;
 
 // Larger messages have large credentials; the owner cannot send more than the kernel takes at a time.
-constexpr std::size_t largest_message = 256 * 1024;
-constexpr std::size_t largest_material = 16 * 1024 * 1024;
+constexpr std::size_t largest_message = std::size_t{256} * 1024;
+constexpr std::size_t largest_material = std::size_t{16} * 1024 * 1024;
 
 constexpr std::chrono::seconds loaded_after{1};
 

@@ -14,12 +14,12 @@ std::chrono::nanoseconds now()
 
 } // namespace
 
-session_guard::session_guard(asio::any_io_executor executor, bool needs_consent,
+session_guard::session_guard(const asio::any_io_executor& executor, bool needs_consent,
                              std::function<bool()> owner_lives,
                              std::function<void(std::vector<ending>)> end,
                              std::function<void()> exit)
     : owner_lives_{std::move(owner_lives)}, end_{std::move(end)}, exit_{std::move(exit)},
-      timer_{std::move(executor)}, rules_{needs_consent}
+      timer_{executor}, rules_{needs_consent}
 {
     decide(); // the owner lives now
 }

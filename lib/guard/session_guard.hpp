@@ -23,7 +23,7 @@ class session_guard {
 public:
     // `owner_lives`: what the kernel says of it now. One of the other two is called, once: `end` is to end these sessions;
     // `exit`: there is nothing to do.
-    session_guard(asio::any_io_executor executor, bool needs_consent,
+    session_guard(const asio::any_io_executor& executor, bool needs_consent,
                   std::function<bool()> owner_lives, std::function<void(std::vector<ending>)> end,
                   std::function<void()> exit);
 

@@ -449,7 +449,7 @@ void local_queue::carry_out(outcome& out)
     }
     if (!out.admitted.empty()) {
         const bool inside = !kind().queue_of.empty();
-        auto core = out.core ? std::move(out.core) : core_;
+        auto core = out.core ? out.core : core_;
         auto driver = driver_of(std::move(out.holder));
         while (!out.admitted.empty()) {
             operation_ptr<error_code, unique_lock> op{&out.admitted.front()};
@@ -461,9 +461,9 @@ void local_queue::carry_out(outcome& out)
             if (out.admitted.empty()) {
                 op.complete(
                     {}, access::make<unique_lock>(std::move(core), grant{std::move(driver), turn}));
-            } else {
-                op.complete({}, access::make<unique_lock>(core, grant{driver, turn}));
+                break;
             }
+            op.complete({}, access::make<unique_lock>(core, grant{driver, turn}));
         }
     }
     if (out.concerns_strand()) {

@@ -57,6 +57,7 @@ struct standing {
     std::int64_t number = 0;
     bool shared = false;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): it takes 0 in comparisons for a pointer
     auto operator<=>(const standing&) const = default;
 };
 

@@ -207,8 +207,8 @@ transition joining::recover(context& c, const listing& l, commands& out)
     // Somebody else has used this guid, too, and a list does not tell whose node is whose. None of them may stay. A client that
     // may not delete them lists twice on a connection, and no more.
     if (own.size() > 1 && !std::exchange(has_swept_, true)) {
-        for (auto& each : own) {
-            out.push_back({command::kind::remove, std::move(each)});
+        for (const auto& each : own) {
+            out.push_back({command::kind::remove, each});
         }
         c.listings.send(out, command::kind::list_again);
         return stay();

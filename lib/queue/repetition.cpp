@@ -59,7 +59,7 @@ repetition::cause repetition::is_repetition(command::kind type) noexcept
     }
     const auto follows = std::exchange(follows_, cause::none);
     switch (type) {
-    case kind::make_directory: made_directory_ = true; return cause::refusal;
+    case kind::make_directory:
     case kind::list_again:
         made_directory_ = true; // the create that may follow needs no pause of its own
         return cause::refusal;

@@ -128,7 +128,7 @@ protected:
     void refuse(const error_code& ec, std::string detail)
     {
         op_->explain(ec, detail);
-        core_->note_error(std::move(detail));
+        core_->note_error(detail);
         fail(ec);
     }
 

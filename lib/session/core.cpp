@@ -52,8 +52,8 @@ struct client_core::destroyer {
 std::shared_ptr<client_core> client_core::make(asio::any_io_executor executor,
                                                client_options options)
 {
-    const std::shared_ptr<client_core> made{
-        new client_core{std::move(executor), std::move(options)}, destroyer{}};
+    std::shared_ptr<client_core> made{new client_core{std::move(executor), std::move(options)},
+                                      destroyer{}};
     made->basics_.strand.serve(made);
     // After the services of timers and descriptors, which the members have made.
     auto& context = asio::query(made->executor(), asio::execution::context);

@@ -30,7 +30,7 @@ public:
     template <class Work>
     static std::shared_ptr<blocking_call> start(const strand_type& strand, Work work, answer then)
     {
-        const std::shared_ptr<blocking_call> call{new blocking_call{strand, std::move(then)}};
+        std::shared_ptr<blocking_call> call{new blocking_call{strand, std::move(then)}};
         const auto shared = std::make_shared<Work>(std::move(work));
         if (const auto failed = start_detached_thread(
                 [call, shared] { call->complete((*shared)(error_code{})); })) {

@@ -29,6 +29,7 @@ constinit std::atomic<std::uint64_t> owning_process::forks_{0};
 
 void keep_to_the_end(std::shared_ptr<const void> inherited) noexcept
 {
+    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory for it, the process ends here
     auto* const added = new kept{std::move(inherited), all_kept.load()};
     while (!all_kept.compare_exchange_weak(added->next, added)) {
     }

@@ -15,6 +15,7 @@ void free_recycled(void* memory, std::size_t size) noexcept;
 // A base class. `new` and `delete` of what derives from it use such memory.
 class recycled {
 public:
+    // NOLINTNEXTLINE(misc-new-delete-overloads): it takes `delete` with a size for none
     static void* operator new(std::size_t size) { return allocate_recycled(size); }
     static void operator delete(void* memory, std::size_t size) noexcept
     {

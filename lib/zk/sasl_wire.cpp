@@ -5,7 +5,6 @@
 #include "zk/wire.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace colock::zk {
@@ -116,7 +115,7 @@ private:
     {
         auto& answer = exchange_.answer();
         const auto count = std::min(size, answer.size() - given_);
-        std::memcpy(into, answer.data() + given_, count);
+        std::copy_n(answer.data() + given_, count, into);
         given_ += count;
         if (given_ == answer.size()) {
             wipe(answer); // it has the session's password

@@ -181,7 +181,7 @@ shared_acl resolve(const colock::access_control_list& acl, const identities& who
         if (!known.emplace(entry.permissions, entry.scheme, entry.id).second) {
             continue;
         }
-        if (is_open(entry)) {
+        if (is_open(entry)) { // NOLINT(bugprone-branch-clone): the order counts
             resolved.push_back(entry);
         } else if (entry.scheme == "auth") {
             bool any = false;

@@ -9,7 +9,7 @@
 namespace colock::simulated {
 
 // Small ones need no memory of their own. An event of the timeline has room for one of a machine, and what goes with it.
-template <std::size_t Room>
+template <std::size_t room>
 class basic_action {
 public:
     basic_action() noexcept = default;
@@ -53,7 +53,7 @@ private:
 
     template <class Kept>
     static constexpr bool
-        fits = sizeof(Kept) <= Room &&
+        fits = sizeof(Kept) <= room &&
                alignof(Kept) <= alignof(void*) && std::is_nothrow_move_constructible_v<Kept>;
 
     template <class Kept>
@@ -84,7 +84,7 @@ private:
     }
 
     const table* functions_ = nullptr;
-    alignas(void*) std::byte room_[Room];
+    alignas(void*) std::byte room_[room];
 };
 
 using action = basic_action<48>;

@@ -15,7 +15,7 @@ public:
     [[nodiscard]] T& front() noexcept { return all_[first_]; }
     [[nodiscard]] T& back() noexcept { return all_.back(); }
 
-    void push(T&& value) { all_.push_back(std::move(value)); }
+    void push(T value) { all_.push_back(std::move(value)); }
 
     T pop()
     {

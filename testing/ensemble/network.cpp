@@ -304,7 +304,7 @@ void network::plan(const std::shared_ptr<tcp>& connection, std::size_t side, std
     }
     from.sent = time_.now();
     from.arrival = std::max<instant>(from.arrival, time_.now() + delay_of(*from.out) + longer);
-    from.batches.push(std::move(count));
+    from.batches.push(count);
     time_.at(from.arrival, [this, connection, side] { arrive(connection, side); });
 }
 

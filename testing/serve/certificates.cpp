@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long an_hour = 60 * 60;
+constexpr long an_hour = 3600;
 constexpr long a_year = 365 * 24 * an_hour;
 
 struct issued {

@@ -10,12 +10,12 @@
 
 namespace colock::testing {
 
-template <auto Free>
+template <auto free>
 struct freed_by {
     template <class T>
     void operator()(T* p) const noexcept
     {
-        Free(p);
+        free(p);
     }
 };
 

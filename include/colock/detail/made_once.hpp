@@ -17,6 +17,7 @@ class made_once {
 public:
     made_once() noexcept = default;
     made_once(const made_once&) noexcept {}
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned
     made_once& operator=(const made_once&) noexcept { return *this; }
     ~made_once() = default;
 

@@ -127,7 +127,7 @@ void acquisition::go_on(const error_code& ec, commands& out)
         queue_lost(out);
     } else if (a.leases_in == directory::absent) {
         ask(step::asking, kind::make_directory, out);
-    } else if (a.leases_in == directory::made) {
+    } else if (a.leases_in == directory::made) { // NOLINT(bugprone-branch-clone): the order counts
         at_ = step::asking;
         ask_others(out);
     } else if (!options_.permits && !a.limit_version) {
