@@ -3,20 +3,19 @@
 # measure no time, and fails when less than 95 % of the lines of lib/ and include/ are run. The report is in
 # build/coverage/report: index.html, and summary.txt.
 #
-#     tools/coverage.sh [--report]      --report: of the tests that have run already
+#     tools/coverage.sh LLVM_COV [--report]      --report: of the tests that have run already
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=build/coverage
 report=$build/report
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 least=95
-parts=({examples/testing,test/{unit,model,integration,fault,tls,security,thread_safety,cli,serve,shard_soak}}/all)
+parts=({examples/testing,test/{unit,model,integration,fault,tls,security,thread_safety,cli,serve}}/all shard_soak_judge)
 
 status=0
-case ${1-} in
+case ${2-} in
     --report) ;;
     '')
-        cmake --preset coverage
         cmake --build --preset coverage --parallel "$jobs" --target "${parts[@]}"
         find $build -name '*.gcda' -delete
         # Of sources that are compiled no more, or otherwise.
@@ -27,7 +26,7 @@ case ${1-} in
             --exclude-regex '^(endurance_.*|chaos_.*|.*_figures|interleavings|lagging)$' || status=1
         ;;
     *)
-        echo "coverage: unknown option '$1'; there is --report" >&2
+        echo "coverage: unknown option '$2'; there is --report" >&2
         exit 2
         ;;
 esac
@@ -35,8 +34,8 @@ esac
 rm -rf $report
 mkdir -p $report
 # Everything is counted once; the reports choose from that.
-gcovr --root . -j "$jobs" --filter lib/ --filter include/ --filter cli/ --exclude-throw-branches \
-    --exclude-unreachable-branches --json $report/all.json $build
+gcovr --root . -j "$jobs" --gcov-executable "$1 gcov" --filter lib/ --filter include/ --filter cli/ \
+    --exclude-throw-branches --exclude-unreachable-branches --json $report/all.json $build
 from=(--root . --add-tracefile "$report/all.json" --exclude-throw-branches)
 gcovr "${from[@]}" --filter cli/ --txt $report/summary-cli.txt --print-summary
 gcovr "${from[@]}" --filter lib/ --filter include/ --html-details $report/index.html \
