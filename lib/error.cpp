@@ -11,8 +11,9 @@ const char* text(errc e) noexcept
 {
     switch (e) {
     case errc::invalid_path:
-        return "the path is not valid: it must begin with '/', must not end in '/', and must not "
-               "contain \"//\", \".\", \"..\" or control characters";
+        return "the path is not valid: it must begin with '/', must not end in '/', must not have "
+               "more than 4096 bytes, and must not contain \"//\", \".\", \"..\" or control "
+               "characters";
     case errc::invalid_hosts:
         return "client_options::hosts is empty or malformed: write \"host:port,host:port\"";
     case errc::invalid_option:
@@ -39,7 +40,7 @@ const char* text(errc e) noexcept
         return "the session expired before the servers heard from this client again";
     case errc::node_deleted: return "somebody deleted the node of the lock";
     case errc::safe_until_passed:
-        return "the servers were not heard of for so long that they may have ended the session";
+        return "the servers did not confirm the session in time, and may have ended it";
     case errc::conflicting_use:
         return "another lock object of this client uses this path with other options, or as "
                "another kind of lock; use equal options";

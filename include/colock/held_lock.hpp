@@ -135,6 +135,8 @@ public:
 
     /// True when the lock was granted and is neither released nor known to be lost. An acquisition never delivers a
     /// lock that is known to be lost: it completes with the reason of the loss, and an empty guard.
+    ///
+    /// Name the guard: `if (auto held = co_await m.async_try_lock())`. Without a name, it releases the lock before the block.
     [[nodiscard]] explicit operator bool() const noexcept;
 
     /// The state of the lock now. By the clock, also when the connection is silent.

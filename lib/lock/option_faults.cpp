@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace colock::detail {
 
@@ -96,11 +98,16 @@ std::string fault_of(const lock_options& o, const lock_kind& kind)
     if (kind.has_readers && o.layout->shared_marker.empty()) {
         return "the layout has no marker for readers; see curator_shared_layout";
     }
-    for (const auto time :
-         {o.safety_margin, o.body_grace, o.max_local_time, o.linger, o.max_linger}) {
+    const std::pair<const char*, std::chrono::milliseconds> times[] = {
+        {"safety_margin", o.safety_margin},
+        {"body_grace", o.body_grace},
+        {"max_local_time", o.max_local_time},
+        {"linger", o.linger},
+        {"max_linger", o.max_linger}};
+    for (const auto& [name, time] : times) {
         if (!is_a_time(time)) {
-            return "safety_margin, body_grace, max_local_time, linger and max_linger must not be "
-                   "negative, and be below 25 days";
+            return std::string{name} + " is " + std::to_string(time.count()) +
+                   " ms; it must not be negative, and be below 25 days";
         }
     }
     if (o.max_hold && (*o.max_hold == o.max_hold->zero() || !is_a_time(*o.max_hold))) {

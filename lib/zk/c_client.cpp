@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <string.h> // explicit_bzero
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -42,8 +44,12 @@ node_stat to_stat(const Stat* s) noexcept
     if (s == nullptr) {
         return {};
     }
-    return {s->czxid,    s->mzxid,          s->ctime,      s->mtime,       s->version, s->cversion,
-            s->aversion, s->ephemeralOwner, s->dataLength, s->numChildren, s->pzxid};
+    // Milliseconds that a clock with nanoseconds can tell, whatever a server says.
+    const auto time = [](std::int64_t told) {
+        return std::clamp(told, std::int64_t{0}, std::int64_t{9'000'000'000'000});
+    };
+    return {s->czxid,    s->mzxid,          time(s->ctime), time(s->mtime), s->version, s->cversion,
+            s->aversion, s->ephemeralOwner, s->dataLength,  s->numChildren, s->pzxid};
 }
 
 void finish(const void* data, reply&& r) noexcept

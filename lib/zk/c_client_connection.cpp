@@ -231,10 +231,10 @@ connection::fault_report c_client_connection::fault() const
 {
     auto report = early_fault_;
     if (handle_) {
-        auto of_wire = wire_->fault();
+        const auto of_wire = wire_->fault();
         report = {.of_tls = of_wire.of == wire_fault::kind::tls,
                   .of_identity = of_wire.of == wire_fault::kind::identity};
-        report.text = of_wire.text.empty() ? handle_->fault() : std::move(of_wire.text);
+        report.text = of_wire.text.empty() ? handle_->fault() : of_wire.text;
     }
     report.lacks_descriptors =
         report.text.empty() && progress_ == progress::begun && !are_descriptors_left();

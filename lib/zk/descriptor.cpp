@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
 namespace colock::zk {
 
@@ -78,6 +79,13 @@ void cork(int socket, bool on) noexcept
 }
 
 #endif
+
+std::string unreachable(int error)
+{
+    const bool is_here =
+        error == EACCES || error == EPERM || error == ENETUNREACH || error == EHOSTUNREACH;
+    return is_here ? std::generic_category().message(error) : std::string{};
+}
 
 bool are_descriptors_left() noexcept
 {

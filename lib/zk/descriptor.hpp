@@ -2,7 +2,12 @@
 // between inherits the descriptor. COLOCK_PORTABLE (lib/CMakeLists.txt) selects the latter.
 #pragma once
 
+#include <string>
+
 namespace colock::zk {
+
+// Why this machine cannot reach a server, by the error of connect(); "" for other errors, such as a server that refuses.
+[[nodiscard]] std::string unreachable(int error);
 
 // A non-blocking TCP socket that is closed on exec; -1 with errno when there is none.
 [[nodiscard]] int new_tcp_socket(int family) noexcept;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace colock::zk {
@@ -45,9 +46,17 @@ handle::interest handle::next_interest()
 {
     started_ = true;
     interest next;
+    errno = 0;
     if (const auto ec = client_.look_what_next(next)) {
+        const int cause = descriptor_ == -1 ? errno : 0; // of connect()
+        auto fault = unreachable(cause);
+        if (!fault.empty()) {
+            fault = "connect to " + wire_.address_for_client() + ": " + fault;
+        } else if (ec == zookeeper_errc::operation_timeout) {
+            fault = "the server is silent";
+        }
         // A ping that cannot be sent leaves the socket open and the state connected, without end.
-        break_off(ec == zookeeper_errc::operation_timeout ? "the server is silent" : "");
+        break_off(std::move(fault));
         return {};
     }
     if (descriptor_ == -1 && next.descriptor != -1) {

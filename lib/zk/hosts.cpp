@@ -26,6 +26,13 @@ bool valid_name(std::string_view name) noexcept
     });
 }
 
+// Some resolvers take it for an address: 6 for 0.0.0.6.
+bool is_number(std::string_view name) noexcept
+{
+    return !name.empty() &&
+           std::ranges::all_of(name, [](unsigned char c) { return c >= '0' && c <= '9'; });
+}
+
 bool is_control(unsigned char c) noexcept
 {
     return c < 0x20 || c == 0x7f;
@@ -79,6 +86,9 @@ std::string parse_item(std::string_view item, host& out)
         }
         name = item.substr(0, colon);
         port = item.substr(colon + 1);
+    }
+    if (is_number(name)) {
+        return quoted + " has a number in place of a host; write \"host:port,host:port\"";
     }
     if (!valid_port(port)) {
         return quoted + " has a port that is not a number from 1 to 65535";

@@ -221,12 +221,12 @@ public:
     {
         reached_ = std::move(reached);
         done_ = std::move(done);
-        const bool begun = begin();
-        asio::post(strand_, [self = shared_from_this(), begun] {
-            if (begun) {
+        const int failed = begin();
+        asio::post(strand_, [self = shared_from_this(), failed] {
+            if (failed == 0) {
                 self->wait(stream::wait_write, &connector::connected);
             } else {
-                self->end({});
+                self->end({.fault = unreachable(failed)});
             }
         });
     }
@@ -242,22 +242,25 @@ public:
     }
 
 private:
-    [[nodiscard]] bool begin()
+    // errno; 0 when the connection is being made.
+    [[nodiscard]] int begin()
     {
         const int descriptor = new_tcp_socket(to_.protocol().family());
         error_code failed;
         if (descriptor == -1) {
-            return false;
+            return errno;
         }
         server_->socket().assign(descriptor, failed);
         if (failed) {
             ::close(descriptor);
-            return false;
+            return failed.value();
         }
         const int on = 1;
         static_cast<void>(::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
-        return ::connect(descriptor, to_.data(), static_cast<socklen_t>(to_.size())) == 0 ||
-               errno == EINPROGRESS;
+        const bool begun =
+            ::connect(descriptor, to_.data(), static_cast<socklen_t>(to_.size())) == 0 ||
+            errno == EINPROGRESS;
+        return begun ? 0 : errno;
     }
 
     void wait(stream::wait_type what, void (connector::*then)())
@@ -278,7 +281,7 @@ private:
         if (::getsockopt(server_->socket().native_handle(), SOL_SOCKET, SO_ERROR, &failed, &size) !=
                 0 ||
             failed != 0) {
-            end({});
+            end({.fault = unreachable(failed)});
             return;
         }
         reached_();

@@ -525,12 +525,15 @@ BOOST_AUTO_TEST_CASE(one_who_came_while_the_connection_was_away_makes_it_go)
 BOOST_AUTO_TEST_CASE(options_that_contradict_each_other_are_refused)
 {
     auto& c = connect();
-    for (const auto& bad :
-         {lock_options{.linger = 2h, .max_linger = 1h},
-          lock_options{.max_local_grants = 0, .linger = 1s}, lock_options{.linger = -1ms},
-          lock_options{.max_local_time = -1ms}, lock_options{.max_linger = -1ms}}) {
+    const std::pair<lock_options, const char*> refused[] = {
+        {{.linger = 2h, .max_linger = 1h}, "linger is longer than max_linger"},
+        {{.max_local_grants = 0, .linger = 1s}, "lingers"},
+        {{.linger = -1ms}, "linger is -1 ms"},
+        {{.max_local_time = -1ms}, "max_local_time is -1 ms"},
+        {{.max_linger = -1ms}, "max_linger is -1 ms"}};
+    for (const auto& [bad, says] : refused) {
         BOOST_TEST(code_of(io, start_lock(c, bad)) == errc::invalid_option);
-        BOOST_TEST(c.last_error_detail().find("linger") != std::string::npos);
+        BOOST_TEST(c.last_error_detail().find(says) != std::string::npos, c.last_error_detail());
     }
 }
 

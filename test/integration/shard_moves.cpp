@@ -260,9 +260,19 @@ BOOST_AUTO_TEST_CASE(a_body_that_ends_is_started_again_after_a_pause)
 {
     auto o = usual("ann");
     o.when_body_ends = body_end::restart;
-    auto& ann = run(connect(), o);
+    // The client lives longer than this case.
+    const auto said = std::make_shared<std::vector<std::string>>();
+    auto& ann = run(connect({.log =
+                                 [said](log_level level, std::string_view line) {
+                                     if (level == log_level::warning) {
+                                         said->emplace_back(line);
+                                     }
+                                 }}),
+                    o);
     ann.throws[2] = "for a while";
     BOOST_TEST(until([&] { return ann.bodies >= 14; }));
+    BOOST_TEST(std::ranges::count(*said, "the shards " + directory +
+                                             ": shard 2 has failed: for a while") >= 1);
     BOOST_TEST(ann.bodies < 30u);
     ann.throws.clear();
     BOOST_TEST(has(ann, 12));
@@ -278,11 +288,14 @@ BOOST_AUTO_TEST_CASE(a_client_runs_the_shards_of_a_path_once)
     BOOST_TEST(again.code() == errc::conflicting_use);
     BOOST_TEST(has(ann, 12));
     diagnostics why;
-    bool refused = false;
-    ann.pieces.async_run(
-        [](const owned_shard&) -> asio::awaitable<void> { co_return; },
-        bind_diagnostics(why, [&](std::exception_ptr e) { refused = static_cast<bool>(e); }));
+    std::exception_ptr refused;
+    ann.pieces.async_run([](const owned_shard&) -> asio::awaitable<void> { co_return; },
+                         bind_diagnostics(why, [&](std::exception_ptr e) { refused = e; }));
     BOOST_TEST(until([&] { return refused; }));
+    BOOST_CHECK_EXCEPTION(
+        std::rethrow_exception(refused), boost::system::system_error, [](const auto& e) {
+            return std::string{e.what()}.find("runs them already") != std::string::npos;
+        });
     BOOST_TEST(why.message().find("this client runs them already") != std::string::npos,
                why.message());
     outcome<unique_lock> locked;

@@ -12,12 +12,14 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
@@ -325,6 +327,43 @@ BOOST_AUTO_TEST_CASE(a_file_that_another_one_writes_is_not_waited_for)
     BOOST_CHECK_EXCEPTION(
         static_cast<void>(file::replace(directory.path() + "/none/note", token, "x")),
         std::system_error, [](const auto& e) { return e.code().value() == ENOENT; });
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_on_the_disk_is_not_left_there)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    BOOST_REQUIRE(file::replace(path, to_string(fencing_token{7, 1}), "short"));
+    const auto former = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    const rlimit few{1000, limit.rlim_max};
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &few) == 0);
+    std::error_code failed;
+    try {
+        static_cast<void>(
+            file::replace(path, to_string(fencing_token{8, 0}), std::string(100'000, 'x')));
+    } catch (const std::system_error& e) {
+        failed = e.code();
+    }
+    BOOST_REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    static_cast<void>(std::signal(SIGXFSZ, former));
+    BOOST_TEST(failed.value() == EFBIG);
+    BOOST_TEST(content_of(path) == "short");
+    BOOST_TEST(::access((path + ".fence.next").c_str(), F_OK) != 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_token_that_a_person_has_written_ends_in_a_line_feed)
+{
+    const colock::test::temporary_directory directory;
+    const auto path = directory.path() + "/note";
+    std::ofstream{path + ".token"} << to_string(fencing_token{}) << '\n';
+    BOOST_TEST(file::replace(path, to_string(fencing_token{7, 1}), "x"));
+    std::ofstream{path + ".token"} << to_string(fencing_token{}) << 'x';
+    BOOST_TEST(!file::replace(path, to_string(fencing_token{7, 1}), "y"));
+    std::ofstream{path + ".token"} << to_string(fencing_token{}) << '\n'
+                                   << to_string(fencing_token{9, 1});
+    BOOST_TEST(!file::replace(path, to_string(fencing_token{7, 1}), "z"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,6 +46,8 @@ const bad bad_lists[] = {
     {"a, ,b", "empty"},
     {"http://a:2181", "write the servers alone, without \"http://\""},
     {"a,zk://b:2181/chroot", "without \"zk://\""},
+    {"2181", "a number in place of a host"},
+    {"a:2181,6:2181", "a number in place of a host"},
     {"a:", "port"},
     {"a:0", "port"},
     {"a:65536", "port"},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace colock::testing {
 
@@ -48,8 +49,14 @@ struct server::impl {
     const ::pid_t owner = ::getpid();
 };
 
-server::server(server_options options) : impl_{std::make_unique<impl>(options)}
+server::server(server_options options)
 {
+    if (options.least_session <= options.least_session.zero() ||
+        options.most_session < options.least_session) {
+        throw std::invalid_argument{
+            "server_options: least_session has to be positive, and most_session at least as long"};
+    }
+    impl_ = std::make_unique<impl>(options);
 }
 
 server::~server()
@@ -67,6 +74,9 @@ const std::string& server::hosts() const noexcept
 
 void server::expire(std::int64_t session)
 {
+    if (session == 0) {
+        throw std::invalid_argument{"server::expire: 0 is no session: the client has none yet"};
+    }
     impl_->perform([this, session] { impl_->at.way_in.server().expire(session); });
 }
 
@@ -92,6 +102,9 @@ void server::refuse(bool refuses)
 
 void server::delay(std::chrono::milliseconds each_way)
 {
+    if (each_way < each_way.zero()) {
+        throw std::invalid_argument{"server::delay: the time is negative"};
+    }
     impl_->perform([this, each_way] { impl_->at.way_in.server().delay(each_way); });
 }
 

@@ -3,7 +3,9 @@
 #include "openssl.hpp"
 #include "subject_name.hpp"
 
+#include <filesystem>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace colock::testing {
@@ -129,6 +131,11 @@ make_wrapping tls_of(const std::filesystem::path& directory)
     auto* const of = context.get();
     const auto path = [&](const char* name) { return (directory / name).string(); };
     const auto check = [&](bool good, const char* name) {
+        std::error_code unknown;
+        if (!good && !std::filesystem::exists(directory / name, unknown) && !unknown) {
+            throw std::runtime_error{"there is no " + path(name) +
+                                     ", and the directory is not empty; give an empty one"};
+        }
         if (!good) {
             fail("cannot use " + path(name));
         }

@@ -17,7 +17,8 @@ decltype(auto) start_operation(Initiation&& initiation,
 {
     static_assert(boost::asio::completion_token_for<CompletionToken, Signature>,
                   "The last argument has to be a completion token for the signature that the "
-                  "function documents: asio::use_awaitable, asio::deferred, or a callback");
+                  "function documents: asio::use_awaitable, asio::deferred, or a callback, whose "
+                  "first parameter is an error_code, or a std::exception_ptr where a body runs");
     return boost::asio::async_initiate<CompletionToken, Signature>(
         std::forward<Initiation>(initiation), token, std::forward<Args>(args)...);
 }

@@ -134,6 +134,10 @@ auto fenced(const Held& held, Write&& write)
             "Capture by reference, or give the function a name and pass that name");
         return detail::write_fenced_later<result>(std::move(token),
                                                   std::decay_t<Write>{std::forward<Write>(write)});
+    } else if constexpr (std::is_void_v<result>) {
+        static_assert(!std::is_void_v<result>,
+                      "return whether the store has accepted the token: a bool, or how many rows "
+                      "were written as a number");
     } else {
         detail::require_accepted(detail::is_accepted(write(std::as_const(token))), token);
     }

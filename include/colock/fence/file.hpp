@@ -75,13 +75,37 @@ inline void take_rights(int to, const std::string& from, const struct stat& old)
     check(::fchmod(to, old.st_mode & (is_for_group ? 0777U : 0707U)) == 0, from);
 }
 
+// A file that is deleted unless it takes the place of another one; and what a crash has left of one, before.
+class unfinished {
+public:
+    explicit unfinished(const std::string& path) noexcept : path_{path} { ::unlink(path.c_str()); }
+    unfinished(const unfinished&) = delete;
+    unfinished& operator=(const unfinished&) = delete;
+    ~unfinished()
+    {
+        if (!is_in_place_) {
+            ::unlink(path_.c_str());
+        }
+    }
+
+    void replace(const std::string& other)
+    {
+        check(::rename(path_.c_str(), other.c_str()) == 0, other);
+        is_in_place_ = true;
+    }
+
+private:
+    const std::string& path_;
+    bool is_in_place_ = false;
+};
+
 // All of the file, which is replaced at once, by a file `next` that is made beside it. The caller excludes other writers.
 inline void replace(const std::string& path, const std::string& next, const std::string& content)
 {
     struct stat old {};
     const bool is_there = look(path, old);
+    unfinished made{next};
     {
-        ::unlink(next.c_str()); // which a crash has left
         const descriptor out{next, O_WRONLY | O_CREAT | O_EXCL, is_there ? 0600U : 0666U};
         check(out.number() >= 0, next);
         if (is_there) {
@@ -94,7 +118,7 @@ inline void replace(const std::string& path, const std::string& next, const std:
         }
         check(::fsync(out.number()) == 0, next);
     }
-    check(::rename(next.c_str(), path.c_str()) == 0, path);
+    made.replace(path);
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     const descriptor in{folder, O_RDONLY | O_DIRECTORY};
@@ -112,13 +136,16 @@ inline bool present(const std::string& path, const std::string& token)
 {
     struct stat now {};
     look(path, now);
-    std::string seen(33, '\0'); // one more than a token has
+    std::string seen(34, '\0'); // one more than a token and a line feed have
     {
         const descriptor in{path + ".token", O_RDONLY | O_NOFOLLOW};
         check(in.number() >= 0 || errno == ENOENT, path + ".token");
         const auto n = in.number() < 0 ? 0 : ::read(in.number(), seen.data(), seen.size());
         check(n >= 0, path + ".token");
         seen.resize(static_cast<std::size_t>(n));
+    }
+    if (seen.size() == 33 && seen.back() == '\n') {
+        seen.pop_back(); // of an editor
     }
     const auto mine = fencing_token::parse(token);
     if (!mine || !fence::accepts(seen, *mine)) {
@@ -146,7 +173,7 @@ inline int open_fence(const std::string& path)
 // Others are kept out as long as it is there.
 class exclusion {
 public:
-    explicit exclusion(const std::string& path) : fence_{open_fence(path + ".fence")}
+    explicit exclusion(const std::string& path) : fence_{fence_of(path)}
     {
         check(fence_.number() >= 0 && ::flock(fence_.number(), LOCK_EX | LOCK_NB) == 0,
               path + ".fence");
@@ -157,6 +184,13 @@ public:
     ~exclusion() { ::flock(fence_.number(), LOCK_UN); }
 
 private:
+    static int fence_of(const std::string& path)
+    {
+        struct stat now {};
+        look(path, now); // beside a link there shall be none
+        return open_fence(path + ".fence");
+    }
+
     descriptor fence_;
 };
 

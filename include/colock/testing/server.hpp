@@ -13,7 +13,7 @@ namespace colock::testing {
 /// How a `server` begins.
 struct server_options {
     /// How long sessions last: what clients ask for, within these limits. The server looks for expired sessions every
-    /// half of `least_session`, and every two seconds at least.
+    /// half of `least_session`, and every two seconds at least: that is its `tickTime`, and the least `client_options::tick`.
     std::chrono::milliseconds least_session{100};
     std::chrono::milliseconds most_session{60'000}; ///< The other limit.
 };
@@ -37,7 +37,8 @@ struct server_options {
 /// `remove()` after `pause()` when `resume()` returns.
 class server {
 public:
-    /// Serves when it returns. Throws `boost::system::system_error` when no port is free.
+    /// Serves when it returns. Throws `boost::system::system_error` when no port is free, `std::invalid_argument` for limits that
+    /// are not positive, or in the wrong order.
     explicit server(server_options options = {});
     server(const server&) = delete;
     server& operator=(const server&) = delete;
@@ -48,7 +49,8 @@ public:
     [[nodiscard]] const std::string& hosts() const noexcept;
 
     /// Ends the session now, with its nodes. A holder that watches its node hears that the node has gone before it hears of the
-    /// session, as with other servers: its lock is lost by `errc::node_deleted`.
+    /// session, as with other servers: its lock is lost by `errc::node_deleted`. Nothing happens when there is no such session;
+    /// 0, of a client that has none yet, throws `std::invalid_argument`.
     void expire(std::int64_t session);
     /// Closes all connections. Clients may connect again.
     void cut();

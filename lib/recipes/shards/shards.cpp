@@ -43,13 +43,13 @@ bool refused(const shards_place& place, Operation& op, bool only_looks, Refuse r
     const auto words = "the shards " + place.path + ": " + fault;
     place.core->note_error(words);
     op->explain(ec, words);
-    refuse(ec);
+    refuse(ec, words);
     return true;
 }
 
-std::exception_ptr failure(const error_code& ec)
+std::exception_ptr failure(const error_code& ec, const std::string& words = "async_run")
 {
-    return std::make_exception_ptr(boost::system::system_error{ec, "async_run"});
+    return std::make_exception_ptr(boost::system::system_error{ec, words});
 }
 
 // Reads the queue of each shard's lock, some at a time.
@@ -156,7 +156,9 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
     }
     core->dispatch([core, op = std::move(op), place = std::move(place),
                     bodies = std::shared_ptr<shard_bodies>{std::move(bodies)}]() mutable {
-        if (refused(*place, op, false, [&](const error_code& ec) { op.complete(failure(ec)); })) {
+        if (refused(*place, op, false, [&](const error_code& ec, const std::string& words) {
+                op.complete(failure(ec, words));
+            })) {
             return;
         }
         const auto entry = core->find_path(
@@ -172,7 +174,7 @@ void shards_place::start_run(const std::shared_ptr<client_core>& core,
             const auto words = "the shards " + place->path + ": " + what;
             core->note_error(words);
             op->explain(errc::conflicting_use, words);
-            op.complete(failure(errc::conflicting_use));
+            op.complete(failure(errc::conflicting_use, words));
             return;
         }
         const auto run = std::make_shared<shards_run>(
@@ -200,7 +202,8 @@ void shards_place::start_owners(const std::shared_ptr<client_core>& core,
                                 operation_ptr<error_code, std::vector<shard_owner>> op,
                                 std::shared_ptr<shards_place> place)
 {
-    if (refused(*place, op, true, [&](const error_code& ec) { op.complete(ec, {}); })) {
+    if (refused(*place, op, true,
+                [&](const error_code& ec, const std::string&) { op.complete(ec, {}); })) {
         return;
     }
     const auto q = make_query(core, std::move(op));

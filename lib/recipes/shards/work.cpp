@@ -11,6 +11,8 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace colock::detail {
@@ -29,6 +31,17 @@ error_code code_of(const std::exception_ptr& e)
         return known.code();
     } catch (...) {
         return {};
+    }
+}
+
+std::string text_of(const std::exception_ptr& e)
+{
+    try {
+        std::rethrow_exception(e);
+    } catch (const std::exception& known) {
+        return known.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
     }
 }
 
@@ -285,6 +298,10 @@ void shard_work::turn_over(shard_index shard, std::exception_ptr e, bool body_th
 // Returns the pause before the shard is taken again.
 std::chrono::nanoseconds shard_work::body_over(shard_index shard, std::exception_ptr e)
 {
+    if (e) {
+        core_->log(log_level::warning, "the shards " + config_->path + ": shard " +
+                                           std::to_string(shard) + " has failed: " + text_of(e));
+    }
     switch (config_->options.when_body_ends) {
     case body_end::fail: tell_({event::kind::failed, std::move(e)}); break;
     case body_end::restart:
