@@ -10,6 +10,7 @@
 #include "look/look_at.hpp"
 #include "look/screen.hpp"
 #include "look/words.hpp"
+#include "names/job_record.hpp"
 #include "program/exit_status.hpp"
 #include "program/failure.hpp"
 #include "program/program.hpp"
@@ -78,6 +79,9 @@ void require_lock(const seen_lock& seen)
     if (seen.unlisted) {
         throw failure{refused, "this client lacks READ on " + printable(seen.unlisted_path) +
                                    "; use --auth with an identity that may"};
+    }
+    if (seen.may_be_free_lock()) { // its directory is still there
+        throw failure{not_found_here, "nobody holds " + path + "; there is nothing to break"};
     }
     if (!seen.is_lock()) {
         throw failure{refused, path + " is no lock, so nothing is deleted there"};
@@ -264,10 +268,76 @@ asio::awaitable<void> tell_next(client& zk, const break_options& o)
               << std::flush;
 }
 
+// True when the user says so, by --yes or now.
+asio::awaitable<bool> is_agreed(const break_options& o)
+{
+    if (o.yes) {
+        co_return true;
+    }
+    if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO)) {
+        throw failure{usage, "nothing was deleted; say --yes where no terminal can ask you"};
+    }
+    const bool sure = co_await confirmed();
+    if (!sure) {
+        std::cerr << "nothing was deleted\n";
+    }
+    co_return sure;
+}
+
+asio::awaitable<get_result> record_at(client& zk, const break_options& o)
+{
+    diagnostics why;
+    auto [ec, found] = co_await zk.async_get(o.path, bind_diagnostics(why, no_throw));
+    if (ec) {
+        throw failure_of(ec, why.message());
+    }
+    if (!is_job_record(found.data)) {
+        throw failure{refused, "nothing was deleted: " + printable(o.path) + " has just changed"};
+    }
+    co_return std::move(found);
+}
+
+// The record of a job's runs: that of a later run stays.
+asio::awaitable<int> forget_runs(client& zk, const break_options& o)
+{
+    diagnostics why;
+    const auto found = co_await record_at(zk, o);
+    const auto path = printable(o.path);
+    std::cerr << "record of a job's runs: " << printable(found.data)
+              << "\nWithout it the job may run again at once.\n"
+              << std::flush;
+    const bool sure = co_await is_agreed(o);
+    if (!sure) {
+        co_return not_found_here;
+    }
+    const auto now = co_await record_at(zk, o);
+    const bool is_same = now.stat.czxid == found.stat.czxid; // versions begin anew with a node
+    if (!is_same) {
+        throw failure{refused, "nothing was deleted: meanwhile another run has made " + path +
+                                   " anew; look again"};
+    }
+    const auto [ec] =
+        co_await zk.async_remove(o.path, found.stat.version, bind_diagnostics(why, no_throw));
+    const auto came = outcome_of(ec, why);
+    if (came == outcome::another) {
+        throw failure{refused, "nothing was deleted: meanwhile another run has changed " + path +
+                                   "; look again"};
+    }
+    std::cout << (came == outcome::broken ? "deleted " : "deleted already: ") << path << '\n'
+              << std::flush;
+    co_return success;
+}
+
 asio::awaitable<int> take_away(client& zk, const client_options& options, const break_options& o)
 {
     co_await catch_up(zk, o.path);
     const auto seen = co_await look_at_queue_of(zk, o.path, o.node);
+    const bool is_record =
+        seen.exists && !seen.is_lock() && o.node.empty() && is_job_record(seen.data);
+    if (is_record) {
+        const auto status = co_await forget_runs(zk, o);
+        co_return status;
+    }
     require_lock(seen);
     auto targets = chosen(seen, o);
     for (auto& e : targets) {
@@ -275,15 +345,9 @@ asio::awaitable<int> take_away(client& zk, const client_options& options, const 
     }
     const auto facts = co_await sessions_of(zk, options, o, targets);
     std::cerr << warning(targets, facts) << std::flush;
-    if (!o.yes) {
-        if (!::isatty(STDIN_FILENO) || !::isatty(STDERR_FILENO)) {
-            throw failure{usage, "nothing was deleted; say --yes where no terminal can ask you"};
-        }
-        const bool sure = co_await confirmed();
-        if (!sure) {
-            std::cerr << "nothing was deleted\n";
-            co_return not_found_here;
-        }
+    const bool sure = co_await is_agreed(o);
+    if (!sure) {
+        co_return not_found_here;
     }
     co_await refuse_granted(zk, o, targets);
     int status = success;
@@ -313,12 +377,16 @@ void add_break(program& p)
              "at once, with a greater fencing token. The old one may go on until it notices: "
              "stores that check tokens are safe from it, others are not. `colock run` kills its "
              "command at once. `colock revoke` asks instead.\n\n"
-             "Only the node that was shown is deleted, never that of a successor.",
+             "Only the node that was shown is deleted, never that of a successor.\n\n"
+             "Of a job with `--once-per` it deletes the record PATH.runs, so that the job may run "
+             "again in its period.",
          .examples = {{"colock break /locks/backup", "show the holder, ask, and delete its node"},
                       {"colock break --yes /locks/backup", "the same in a script"},
                       {"colock break --all /locks/reports", "all that share the lock"},
                       {"colock break --node _c_4ae1...-lock-0000000041 /locks/backup",
-                       "one contender, which may also be a waiter"}},
+                       "one contender, which may also be a waiter"},
+                      {"colock break --yes /locks/nightly.runs",
+                       "forget the last run of a job, before it is run once more"}},
          .statuses = {{"1", "Nobody holds the lock, or you said no."},
                       {"122", "Refused: the path is no lock, a permission is missing, or another "
                               "holder has come meanwhile."},

@@ -18,6 +18,15 @@ namespace asio = boost::asio;
 namespace ssl = asio::ssl;
 using boost::system::error_code;
 
+std::string certified_name(const client_options& options, const endpoint& at)
+{
+    auto name = at.host;
+    if (name.ends_with('.')) {
+        name.pop_back(); // it is for resolvers
+    }
+    return options.tls_server_name.empty() ? name : options.tls_server_name;
+}
+
 asio::awaitable<error_code> shake_hands(tls_stream& stream, const endpoint& at,
                                         const std::string& name)
 {
@@ -47,8 +56,7 @@ asio::awaitable<void> ask(const client_options& options, endpoint at, std::strin
                           std::string& answer)
 {
     tls_stream stream{co_await asio::this_coro::executor, *options.tls};
-    const auto name = options.tls_server_name.empty() ? at.host : options.tls_server_name;
-    if (co_await shake_hands(stream, at, name)) {
+    if (co_await shake_hands(stream, at, certified_name(options, at))) {
         co_return;
     }
     const auto [refused, sent] = co_await asio::async_write(stream, asio::buffer(word), no_throw);

@@ -15,6 +15,9 @@ namespace colock::cli {
 // Lets every server in: nothing is sent that anybody could not send.
 using tls_stream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 
+// What the server's certificate has to be for.
+[[nodiscard]] std::string certified_name(const client_options& options, const endpoint& at);
+
 // Connects, and tells the server by which name the client knows it.
 [[nodiscard]] boost::asio::awaitable<boost::system::error_code>
 shake_hands(tls_stream& stream, const endpoint& at, const std::string& name);

@@ -8,6 +8,7 @@
 #include "connect/path_argument.hpp"
 #include "connect/patience.hpp"
 #include "connect/server_options.hpp"
+#include "connect/session_guard.hpp"
 #include "connect/until_signal.hpp"
 #include "health/access_look.hpp"
 #include "health/certificate_look.hpp"
@@ -139,11 +140,30 @@ std::string commands_for_chroot(const client_options& options, const findings& f
     return all;
 }
 
+// `fault`: why there is none.
+void judge_guard(const client& zk, const client_options& options, const std::string& fault,
+                 findings& found)
+{
+    const auto time = shown(zk.session_timeout());
+    if (!options.sasl.mechanism.empty()) {
+        found.good("guard", "with --sasl there is no session guard: a lock is free " + time +
+                                " after its holder was killed");
+    } else if (!zk.stats().session_guarded) {
+        found.add(severity::warning, "guard",
+                  (fault.empty() ? "no session guard" : fault) + ": a lock is free " + time +
+                      " after its holder was killed");
+    } else {
+        found.good("guard", "a session guard passes the locks of a killed process on at once");
+    }
+}
+
 asio::awaitable<void> look_by_client(const client_options& options, const doctor_options& o,
                                      findings& found)
 {
     const auto executor = co_await asio::this_coro::executor;
-    client zk{executor, options};
+    std::string no_guard;
+    const warn note_guard = [&](const std::string& fault) { no_guard = fault; };
+    client zk{executor, guarded(options, -1, note_guard)};
     diagnostics why;
     const auto token = bind_diagnostics(why, no_throw);
     const auto [ec] = co_await zk.async_connect(token);
@@ -163,6 +183,7 @@ asio::awaitable<void> look_by_client(const client_options& options, const doctor
     };
     try {
         co_await while_connected(zk, options, look_inside(zk, options, o, found));
+        judge_guard(zk, options, no_guard, found); // one that cannot work has ended meanwhile
     } catch (const failure& e) {
         if (e.status() == usage) {
             failed = std::current_exception();
@@ -235,7 +256,8 @@ void add_doctor(program& p)
              "It looks whether each server answers, and who leads; how long requests take; which "
              "sessions are granted, and whether `--tick` fits; whether a session has so many nodes "
              "that its end takes the servers down, if they answer `dump`; whether there are "
-             "containers; at certificates; at clocks. With PATH also at who may disturb the locks "
+             "containers; at certificates; at clocks; whether a session guard can be started. With "
+             "PATH also at who may disturb the locks "
              "there, and at nodes that look left over: contenders without a session, old ones, "
              "empty directories.\n\n"
              "It needs a few hundred requests, and says how many they were. The nodes that it "

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace colock::cli {
@@ -103,7 +105,7 @@ asio::awaitable<void> ask_what_it_is(server_facts& server, const client_options&
     const auto text = line_behind(conf, "tickTime=");
     long ticks = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), ticks).ec == std::errc{} &&
-        ticks > 0) {
+        ticks > 0 && ticks <= std::numeric_limits<std::int32_t>::max()) {
         server.tick = milliseconds{ticks};
         server.tick_is_told = true;
     }
@@ -374,12 +376,12 @@ void judge_limits(const std::vector<server_facts>& servers, milliseconds asked, 
     } else if (asked < shortest_of_all) {
         found.add(severity::warning, "session",
                   range + ": of " + shown(asked) + " the servers make " + shown(shortest_of_all) +
-                      "; so long a lock outlives a holder that was killed");
+                      "; so long a lock outlives a holder whose machine dies");
     } else {
         found.good("session",
                    range + "; " + shown(asked) +
-                       " is granted as it was asked, and so long a lock outlives a holder that was "
-                       "killed");
+                       " is granted as it was asked, and so long a lock outlives a holder whose "
+                       "machine dies");
     }
 }
 

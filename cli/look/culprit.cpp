@@ -282,7 +282,7 @@ private:
         if (holders.size() == 1 && e.is_revoked()) {
             text += ", was asked to release it, and has not yet";
         } else if (known.state == health::alive) {
-            text += ", and works";
+            text += holders.size() == 1 ? ", and works" : ", and the first one works";
         }
         if (is_long) {
             text =

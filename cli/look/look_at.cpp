@@ -133,11 +133,16 @@ asio::awaitable<void> ask_for_member(client& zk, std::string path, std::optional
     answer = co_await may_be_member(zk, std::move(path));
 }
 
+bool has_definition(const seen_lock& seen)
+{
+    return std::ranges::find(seen.child_names, "definition") != seen.child_names.end();
+}
+
 // Of a directory without a queue.
 asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
 {
     const auto& names = seen.child_names;
-    if (std::ranges::find(names, "definition") != names.end()) {
+    if (has_definition(seen)) {
         const auto [ec, node] = co_await zk.async_get(child_of(seen.path, "definition"), no_throw);
         require_fact(ec);
         seen.shards = shards_in(node.data);
@@ -161,6 +166,17 @@ asio::awaitable<void> look_for_gathering(client& zk, seen_lock& seen)
         if ((one || other) && one.value_or(true) && other.value_or(true)) {
             seen.members = names.size();
         }
+    }
+}
+
+// A semaphore that nobody uses leaves its directories for some minutes, and hides no shards at the same path meanwhile.
+asio::awaitable<void> look_for_shards(client& zk, seen_lock& seen)
+{
+    co_await look_for_gathering(zk, seen);
+    if (seen.shards) {
+        seen.what = nullptr;
+        seen.permits.reset();
+        std::erase(seen.child_names, kinds::semaphore.child);
     }
 }
 
@@ -220,6 +236,9 @@ asio::awaitable<seen_lock> look_at(client& zk, std::string path, std::size_t mos
         }
         if (seen.what == &kinds::semaphore) {
             co_await look_at_permits(zk, seen, most_read);
+            if (seen.queue.entries.empty() && !seen.unlisted && has_definition(seen)) {
+                co_await look_for_shards(zk, seen);
+            }
         } else {
             seen.queue = co_await view(zk, path, main.names, most_read, seen);
         }

@@ -38,4 +38,7 @@ enum exit_status : int {
     }
 }
 
+// Of `usage`, when the command has run: somebody has killed its guardian.
+inline constexpr std::string_view guardian_killed = "guardian_killed";
+
 } // namespace colock::cli

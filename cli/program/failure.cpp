@@ -17,13 +17,24 @@ struct advice {
     std::string_view what_to_do;
 };
 
+// Whether the servers are those that colock tries when nobody names others.
+bool& tries_default_servers() noexcept
+{
+    static bool is_so = false;
+    return is_so;
+}
+
 advice advice_for(const error_code& ec)
 {
     if (ec == errc::unknown_host || ec == errc::no_server || ec == errc::connect_timeout ||
         ec == errc::disconnected || ec == errc::no_answer || ec == errc::not_connected ||
         ec == zookeeper_errc::connection_loss) {
-        return {no_zookeeper, "check --servers (or COLOCK_SERVERS) and the network; "
-                              "`colock doctor` tells more"};
+        return {no_zookeeper, tries_default_servers()
+                                  ? "no servers are named, so this is the default, "
+                                    "localhost:2181; name yours by --servers or COLOCK_SERVERS, "
+                                    "or start `colock serve`"
+                                  : "check --servers (or COLOCK_SERVERS) and the network; "
+                                    "`colock doctor` tells more"};
     }
     if (ec == errc::tls_failed) {
         return {no_zookeeper, "check --tls-ca, --tls-cert, --tls-server-name and the port"};
@@ -74,6 +85,8 @@ constexpr std::pair<std::string_view, std::string_view> option_names[] = {
     {"; create that node first", ""},
     {" (client_options::max_session_size)", ""},
     {"client_options::hosts", "--servers"},
+    {"hosts: ", "--servers: "},
+    {"another lock object of this client uses", "others use"},
     {"client_options::chroot", "the chroot of --servers"},
     {"client_options::tick", "--tick"},
     {"client_options::connect_timeout", "--connect-timeout"},
@@ -103,6 +116,11 @@ bool is_of_a_word(char c)
 }
 
 } // namespace
+
+void advise_on_default_servers() noexcept
+{
+    tries_default_servers() = true;
+}
 
 std::string in_own_words(std::string_view text)
 {

@@ -191,6 +191,21 @@ void refuse_empty(const CLI::App& options)
     }
 }
 
+// Of a command that connects, when nothing has named its servers.
+void note_default_servers(const CLI::App& options)
+{
+    const auto* const servers = options.get_option_no_throw("--servers");
+    if (!servers || servers->count() != 0) {
+        return;
+    }
+    // Other servers than those that were meant would grant a lock that excludes nobody.
+    if (std::getenv(servers->get_envname().c_str())) {
+        throw failure{usage, servers->get_envname() + " is empty; write the servers there, such "
+                                                      "as zk1:2181,zk2:2181, or unset it"};
+    }
+    advise_on_default_servers();
+}
+
 } // namespace
 
 int program::run(int argc, char** argv)
@@ -246,6 +261,7 @@ int program::run(int argc, char** argv)
         }
         refuse_empty(*c->options);
         settings = apply_settings(*c->options);
+        note_default_servers(*c->options);
         return written(c->run());
     } catch (const CLI::CallForHelp&) {
         auto* const c = chosen();

@@ -120,9 +120,11 @@ void read_file(const std::string& file, bool is_required, settings_by_name& into
     };
     if (!in) {
         if (is_required || (errno != ENOENT && errno != ENOTDIR)) {
-            throw failure{usage, "cannot read " + file + ": " + why(errno) +
-                                     "; it holds no secrets, so all may read it, and --config "
-                                     "FILE takes another one (/dev/null: none)"};
+            const int error = errno;
+            throw failure{usage,
+                          "cannot read " + file + ": " + why(error) +
+                              (error == EACCES ? "; it holds no secrets, so all may read it" : "") +
+                              "; --config FILE takes another one (/dev/null: none)"};
         }
         return;
     }
@@ -130,6 +132,10 @@ void read_file(const std::string& file, bool is_required, settings_by_name& into
     std::string line;
     errno = 0;
     for (int number = 1; std::getline(in, line); ++number) {
+        constexpr std::string_view mark = "\xef\xbb\xbf"; // that some editors put before UTF-8
+        if (number == 1 && line.starts_with(mark)) {
+            line.erase(0, mark.size());
+        }
         const auto text = trimmed(line);
         if (text.empty() || text.starts_with('#')) {
             continue;

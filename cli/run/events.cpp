@@ -145,7 +145,7 @@ void events::waits(bool is_try)
     }
     last_wait_.reset();
     wait_line_.pause = first_wait_line;
-    wait_line_.last = std::chrono::steady_clock::now();
+    wait_line_.begin = wait_line_.last = std::chrono::steady_clock::now();
     if (lines_) {
         lines_->waits();
     }
@@ -190,9 +190,48 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
             wait_line_.last = now;
             words("waiting for " + path_ + rest);
         }
-    } else if (!in_background() && out_->idle()) { // else the next one is newer
-        out_->write("\r\033[K" + line_of("waiting for ", printable(path_), rest, width() - 1));
+    } else { // what changes comes first, for the end may be cut off
+        const auto waits = std::chrono::steady_clock::now() - wait_line_.begin;
+        draw("waiting " + shown(waits) + " for ", rest);
+    }
+}
+
+void events::draw(const std::string& before, const std::string& behind)
+{
+    if (!in_background() && out_->idle()) { // else the next one is newer
+        out_->write("\r\033[K" + line_of(before, printable(path_), behind, width() - 1));
         shows_wait_ = true;
+    }
+}
+
+void events::waits_in_outage(std::chrono::nanoseconds so_far)
+{
+    const std::string text = "no server answers; this one waits on";
+    if (so_far == std::chrono::nanoseconds{0}) {
+        wait_line_.tells_outage = false;
+        last_wait_.reset(); // whoever holds it is told again
+        manager_.status(text + ", for " + path_);
+        tell("disconnected", {{"text", text}});
+    }
+    const bool is_due = how_.verbose || (!on_terminal() && !how_.quiet && how_.tells_wait &&
+                                         !manager_ && so_far >= first_wait_line);
+    if (is_due && !std::exchange(wait_line_.tells_outage, true)) {
+        words(text + ", for " + path_);
+    }
+    if (on_terminal() && !how_.quiet && so_far >= std::chrono::seconds{1}) {
+        draw("no server answers for " + shown(so_far) + "; waiting for ", {});
+    }
+}
+
+void events::outage_ended()
+{
+    const std::string text = "a server answers again";
+    manager_.status(text + "; waiting for " + path_);
+    tell("connected", {{"text", text}});
+    if (std::exchange(wait_line_.tells_outage, false)) {
+        words(text);
+    } else if (auto wipe = wiped(); !wipe.empty()) {
+        out_->write(std::move(wipe));
     }
 }
 
@@ -240,15 +279,15 @@ void events::granted(const std::string& node, const std::string& token, shard of
         lines_->granted(node, token, of);
     }
     tell("granted", {}, of);
-    if (of) {
-        return;
-    }
-    owes_release_ = true;
+    owes_release_ = owes_release_ || !of;
     if (auto wipe = wiped(); !wipe.empty()) {
         out_->write(std::move(wipe));
     }
     if (is_told(importance::detail)) {
-        words("granted: " + printable(node));
+        words("granted: " + printable(node), of);
+    }
+    if (of) {
+        return;
     }
     settle(); // the command writes to the same terminal
 }
@@ -297,7 +336,9 @@ void events::exited(int status, bool by_itself, shard of)
         lines_->gone(of);
     }
     tell("exited", {{"status", status}, {"by_itself", by_itself}}, of);
-    if (by_itself && is_told(of ? importance::news : importance::detail)) {
+    // Of a shard that has moved, it says that this one does not hold it any more.
+    if (of ? is_told(by_itself ? importance::news : importance::detail)
+           : by_itself && is_told(importance::detail)) {
         words("the command " + (of ? "of shard " + std::to_string(*of) + ' ' : "") +
               "has ended with status " + std::to_string(status));
     }
@@ -347,6 +388,15 @@ void events::note(const std::string& event, const std::string& text, importance 
     tell(event, {{"text", text}}, of);
     if (is_told(how)) {
         words(text, of);
+    }
+}
+
+void events::has_run(const std::string& text, std::string_view ended, importance how)
+{
+    manager_.status(text);
+    tell("has_run", {{"text", text}, {"ended", ended}});
+    if (is_told(how)) {
+        words(text);
     }
 }
 

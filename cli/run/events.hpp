@@ -55,6 +55,9 @@ public:
     // The queue as it is, with the session of this client. On a terminal the line stays, and changes; elsewhere there is one
     // now and then; as JSON, a line for each change of place or holder.
     void waiting(const queue_view& queue, std::int64_t own_session);
+    // No server answers during the wait, for this time so far: at its beginning, and then each second. Or one answers again.
+    void waits_in_outage(std::chrono::nanoseconds so_far);
+    void outage_ended();
     // One shard of many gives nobody a moment to read.
     void granted(const std::string& node, const std::string& token, shard of = {});
     void started(int process, shard of = {});
@@ -73,6 +76,8 @@ public:
     // Something else.
     void note(const std::string& event, const std::string& text,
               importance how = importance::trouble, shard of = {});
+    // The job of this command has run, and ended like this.
+    void has_run(const std::string& text, std::string_view ended, importance how);
     // Something about a wait: not for those whom a wait does not concern.
     void note_of_wait(const std::string& event, const std::string& text);
     // The end: the status, a word for what that is, and a text where there is more to say.
@@ -89,6 +94,7 @@ private:
     void words(const std::string& text, shard of = {});
     void tell(std::string_view event, boost::json::object fields, shard of = {});
     void waiting_as_json(const queue_entry& holder, std::optional<std::size_t> before);
+    void draw(const std::string& before, const std::string& behind);
     std::string wiped();
 
     const std::string command_;
@@ -98,8 +104,10 @@ private:
     bool shows_wait_ = false;
     bool owes_release_ = false;
     struct {
-        std::chrono::milliseconds pause;            // before the next one
-        std::chrono::steady_clock::time_point last; // or when the wait began
+        std::chrono::milliseconds pause;                  // before the next one
+        std::chrono::steady_clock::time_point last;       // or when the wait began
+        std::chrono::steady_clock::time_point begin = {}; // of the wait
+        bool tells_outage = false;                        // a line has said it
     } wait_line_;
     std::optional<std::string> last_wait_;
     std::optional<background_writer> out_;

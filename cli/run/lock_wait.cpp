@@ -6,6 +6,7 @@
 #include "program/failure.hpp"
 #include "run/boot_time.hpp"
 #include "run/own_ancestor.hpp"
+#include "run/tell_risk.hpp"
 #include "run/work_switch.hpp"
 
 #include <boost/asio/use_awaitable.hpp>
@@ -56,8 +57,8 @@ asio::awaitable<bool> lock_wait::until_switched_on(steady::time_point began)
         co_return false;
     }
     say_.note("paused", why_, importance::news);
-    const auto ended =
-        co_await first_of(wait_until_on(zk_, what_.candidate.enabled_by), pause_until(over));
+    const auto ended = co_await first_of(wait_until_on(zk_, what_.candidate.enabled_by),
+                                         pause_until(over), tell_outages(zk_, say_));
     co_return ended.index() == 0;
 }
 
@@ -71,7 +72,8 @@ asio::awaitable<std::optional<acquired>> lock_wait::for_lock(steady::time_point 
     }
     say_.waits(limit && *limit <= 0ms);
     auto first = co_await first_of(acquire(zk_, what_.lock, limit), until_off(), show_wait(),
-                                   tell_new_places(), watch_own_ancestor(zk_, what_.lock, outer_));
+                                   tell_new_places(), tell_outages(zk_, say_),
+                                   watch_own_ancestor(zk_, what_.lock, outer_));
     if (first.index() == 1) {
         co_return std::nullopt;
     }
@@ -120,7 +122,10 @@ asio::awaitable<void> lock_wait::show_wait()
         co_await pause(pause_before.value_or(std::chrono::hours{1}));
         if (pause_before && zk_.state() == connection_state::connected) {
             try {
-                co_await show_queue();
+                // The look ends with the connection: when a server answers again, others may hold the lock.
+                co_await first_of(
+                    show_queue(),
+                    zk_.async_wait_state_change(connection_state::connected, asio::use_awaitable));
             } catch (const boost::system::system_error&) {
                 // The acquisition itself tells what is wrong.
             }

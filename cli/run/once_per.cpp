@@ -146,6 +146,11 @@ bool schedule::is_doubtful(servers_time joined) const
     return !is_told_ && std::chrono::abs(due_of(joined) - joined) > period_ / 4;
 }
 
+bool schedule::is_far_ahead(servers_time joined) const
+{
+    return is_told_ && due_of(joined) - joined > 15min;
+}
+
 process_zone::process_zone(const std::string& zone)
 {
     if (!zone.empty()) {
@@ -167,12 +172,16 @@ std::string text_of(servers_time t)
     return text;
 }
 
+std::string_view word_for(run_record::result ended) noexcept
+{
+    return result_names[static_cast<std::size_t>(ended)];
+}
+
 std::string text_of(const run_record& r)
 {
     return std::string{job_record_words} + " due=" + text_of(r.due) +
-           " ended=" + std::string{result_names[static_cast<std::size_t>(r.ended)]} +
-           " failed=" + std::to_string(r.failed) + " not-before=" + text_of(r.not_before) +
-           " by=" + r.by;
+           " ended=" + std::string{word_for(r.ended)} + " failed=" + std::to_string(r.failed) +
+           " not-before=" + text_of(r.not_before) + " by=" + r.by;
 }
 
 std::optional<run_record> record_in(std::string_view text)
@@ -218,10 +227,10 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         const bool has_failed =
             crashed ? terms.again_after_crash : last->ended == run_record::result::failure;
         if (!has_failed || s.record.failed > terms.again_on_failure) {
-            return has_run{due};
+            return has_run{due, last->ended};
         }
     } else if (last && last->due > due && last->due <= terms.once_per->due_of(newest)) {
-        return has_run{last->due}; // another one, while this one waited for days
+        return has_run{last->due, last->ended}; // another one, while this one waited for days
     } else if (last && last->due > due) {
         s.warning = "the last run was for " + text_of(last->due) + ", and the command runs for " +
                     text_of(due) +
@@ -231,8 +240,27 @@ std::variant<has_run, starts> decide(const job_terms& terms, const std::optional
         s.warning = "this run, at " + text_of(joined) + ", is far from " + text_of(due) +
                     ", to which it belongs: the job does not run then any more; say when it is "
                     "due, as in --once-per 1h@30m";
+    } else if (terms.once_per->is_far_ahead(joined)) {
+        s.warning = "this run, at " + text_of(joined) + ", takes the place of the one at " +
+                    text_of(due) + ": the job does not run then any more";
     }
     return s;
+}
+
+std::string text_of(const has_run& done)
+{
+    const auto when = text_of(done.due);
+    switch (done.ended) {
+    case run_record::result::success: break;
+    case run_record::result::failure:
+        return "the job has run for " + when +
+               " and failed, and does not run again (--again-on-failure)";
+    case run_record::result::none:
+        return "the job has begun for " + when +
+               ", nobody has written down how it ended, and it does not run again "
+               "(--again-after-crash)";
+    }
+    return "the job has run for " + when + ", and does not run again";
 }
 
 } // namespace colock::cli

@@ -26,6 +26,8 @@ public:
     [[nodiscard]] servers_time due_of(servers_time joined) const;
     // Whether a run now is for a moment that is far away, and may be meant for another one.
     [[nodiscard]] bool is_doubtful(servers_time joined) const;
+    // Whether a run now takes the place of one that is due later than the clocks of machines differ.
+    [[nodiscard]] bool is_far_ahead(servers_time joined) const;
 
 private:
     std::chrono::milliseconds period_{0};
@@ -63,6 +65,8 @@ struct run_record {
     bool operator==(const run_record&) const = default;
 };
 
+// "none", "success", "failure".
+[[nodiscard]] std::string_view word_for(run_record::result ended) noexcept;
 // A line for people and programs.
 [[nodiscard]] std::string text_of(const run_record& r);
 // Nothing for a text that is none of these.
@@ -70,6 +74,7 @@ struct run_record {
 
 struct has_run {
     servers_time due;
+    run_record::result ended{};
 };
 struct starts {
     run_record record; // to be written before the command starts
@@ -81,6 +86,8 @@ struct starts {
                                                    servers_time joined, servers_time newest,
                                                    const std::string& token);
 
+// Why the command does not run, with the end of that run.
+[[nodiscard]] std::string text_of(const has_run& done);
 // As "2026-11-27T03:00:00Z", rounded up to a second.
 [[nodiscard]] std::string text_of(servers_time t);
 

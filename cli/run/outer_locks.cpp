@@ -1,5 +1,7 @@
 #include "run/outer_locks.hpp"
 
+#include <colock/layout.hpp>
+
 #include "names/node_path.hpp"
 #include "program/text.hpp"
 
@@ -12,7 +14,7 @@ namespace colock::cli {
 
 namespace {
 
-constexpr char between = '\t'; // no path of ZooKeeper has control characters
+constexpr char tab = '\t'; // no path of ZooKeeper has control characters
 constexpr std::size_t most_nodes = 64;
 constexpr std::size_t longest_node = 4096;
 constexpr std::size_t most_bytes = 16'384; // an environment has little room
@@ -22,6 +24,20 @@ bool can_be_node(std::string_view text)
     const auto controls = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
     return text.starts_with('/') && text.size() <= longest_node &&
            std::ranges::none_of(text, controls);
+}
+
+// To clients with different chroots one path of a node is the end of the other.
+bool may_be_one(std::string_view path, std::string_view other)
+{
+    return path.ends_with(other) || other.ends_with(path);
+}
+
+// Below another chroot only a name with a UUID says which node it is.
+bool is_one(const std::string& node, const std::string& other)
+{
+    const auto name = last_name(node);
+    return node == other || (name.starts_with(curator_layout().prefix) &&
+                             name == last_name(other) && may_be_one(node, other));
 }
 
 void add(std::vector<std::string>& nodes, std::string_view node)
@@ -50,7 +66,7 @@ std::vector<std::string> outer_nodes(std::string_view all, std::string_view inne
     std::vector<std::string> nodes;
     all.remove_prefix(all.size() - std::min(all.size(), most_bytes)); // before it costs time
     while (!all.empty()) {
-        const auto end = std::min(all.find(between), all.size());
+        const auto end = std::min(all.find(tab), all.size());
         add(nodes, all.substr(0, end));
         all.remove_prefix(std::min(end + 1, all.size()));
     }
@@ -72,7 +88,7 @@ std::string nodes_for_command(std::vector<std::string> outer, const std::vector<
         add(outer, node);
     }
     keep_innermost(outer);
-    return joined(outer, {&between, 1});
+    return joined(outer, {&tab, 1});
 }
 
 bool may_wait_for_itself(const lock_choice& wanted, const std::vector<std::string>& outer)
@@ -80,7 +96,7 @@ bool may_wait_for_itself(const lock_choice& wanted, const std::vector<std::strin
     const bool is_semaphore = std::holds_alternative<as_permits>(wanted.kind);
     const auto directory = wanted.path + (is_semaphore ? "/leases" : "");
     return std::ranges::any_of(
-        outer, [&](const std::string& node) { return parent_of(node) == directory; });
+        outer, [&](const std::string& node) { return may_be_one(parent_of(node), directory); });
 }
 
 bool waits_for_itself(const lock_choice& wanted, const queue_view& queue,
@@ -89,7 +105,8 @@ bool waits_for_itself(const lock_choice& wanted, const queue_view& queue,
 {
     const auto& all = queue.entries;
     const auto is_outer = [&](const queue_entry& e) {
-        return std::ranges::find(outer, e.path) != outer.end();
+        return std::ranges::any_of(outer,
+                                   [&](const std::string& node) { return is_one(node, e.path); });
     };
     if (const auto* const permits = std::get_if<as_permits>(&wanted.kind)) {
         // All permits of a command are of one session, and one of them is known by its node.

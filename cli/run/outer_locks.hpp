@@ -26,8 +26,8 @@ namespace colock::cli {
 [[nodiscard]] std::string nodes_for_command(std::vector<std::string> outer,
                                             const std::vector<std::string>& own);
 
-// Whether one of these nodes is in the directory of the lock, or in `leases` of the semaphore. If so, the command may wait for
-// itself.
+// Whether one of these nodes may be in the directory of the lock, or in `leases` of the semaphore: whoever has set it may have
+// had another chroot. If so, the command may wait for itself.
 [[nodiscard]] bool may_wait_for_itself(const lock_choice& wanted,
                                        const std::vector<std::string>& outer);
 

@@ -122,9 +122,11 @@ void add_run_options(CLI::App& to, run_options& o, bool several)
     to.add_option("-E", o.busy_status, "the exit status when the lock was not granted in time")
         ->type_name("STATUS")
         ->check(CLI::Range(0, 255));
-    to.add_flag("--verbose,-v", o.report.verbose,
-                "say when there is a session, when the lock is held and when released, how the "
-                "command has ended, and whether a server is `colock serve`");
+    to.add_flag(
+        "--verbose,-v", o.report.verbose,
+        "also tell of the session, a missing session guard, servers that do not answer, the "
+        "grant, the release, how the command has ended, and a server that is `colock "
+        "serve`");
     to.add_flag("--quiet,-q", o.report.quiet, "say nothing unless something is wrong");
     to.add_option("--events", o.events,
                   "tell machines what happens, a JSON object a line, in this file, or in the open "
@@ -166,6 +168,14 @@ run_basis basis_of(const run_options& o, const std::string& name, const program&
     if (std::ranges::find(o.paths, "/") != o.paths.end()) {
         throw failure{usage, "the path of the lock is /, below which is everything; a variable in "
                              "it may be empty: give it a name, such as /locks/backup"};
+    }
+    for (const auto& path : o.paths) { // before a connection takes its time
+        constexpr std::size_t longest = 4096, shown_of_it = 240;
+        if (no_path(path) || path.size() > longest) {
+            throw failure{usage, "the path " + printable(path, shown_of_it) +
+                                     (no_path(path) ? " does not begin with '/'"
+                                                    : " is longer than 4096 bytes")};
+        }
     }
     const auto margin = o.safety_margin.value_or(o.grace + margin_behind_grace);
     if (margin < o.grace + ending_terms::for_sigkill) {
@@ -263,7 +273,7 @@ int supervise_what(const std::function<int()>& run, run_options& options, const 
             throw;
         }
         events say{name, joined(options.paths, " "), report};
-        say.ended(f.status(), word_for(f.status()), f.what());
+        say.ended(f.status(), f.reason(), f.what());
         say.finish();
         return f.status();
     }

@@ -4,6 +4,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/run_client.hpp"
+#include "connect/session_guard.hpp"
 #include "connect/until_signal.hpp"
 #include "program/failure.hpp"
 #include "run/command_run.hpp"
@@ -12,7 +13,9 @@
 #include "run/nursery.hpp"
 #include "run/outer_locks.hpp"
 #include "run/process_tree.hpp"
+#include "run/start_command.hpp"
 #include "run/tell_risk.hpp"
+#include "run/tell_session.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -28,7 +31,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <string>
@@ -49,9 +51,9 @@ public:
     // In this order: signals are looked at before anybody changes them, and the nursery is forked before there is a thread.
     explicit shard_supervisor(const shard_supervision& what)
         : what_{what}, nursery_{{what.words, what.shell, what.terms, inherited_, what.shown}},
-          zk_{context_, guarded(what.servers, nursery_.consent())}, signals_{context_},
-          shards_{zk_, what.path, what.shards}, say_{what.program, what.path, what.report,
-                                                     what.manager}
+          zk_{context_, guarded(what.servers, nursery_.consent(), warn_without_guard())},
+          signals_{context_}, shards_{zk_, what.path, what.shards}, say_{what.program, what.path,
+                                                                         what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
     }
@@ -82,7 +84,7 @@ public:
                            } else if (e) {
                                const auto f = failure_of(e);
                                status = f.status();
-                               reason = word_for(f.status());
+                               reason = f.reason();
                                text = f.what();
                            } else {
                                status = status_of(first_end_.value_or(0));
@@ -104,6 +106,12 @@ public:
     }
 
 private:
+    // The client calls it once it connects: say_ is there then.
+    warn warn_without_guard()
+    {
+        return [this](const std::string& why) { say_.note("warning", why, importance::detail); };
+    }
+
     void hear_signals()
     {
         signals_.async_wait([this](const error_code& ec, int number) {
@@ -161,6 +169,7 @@ private:
     asio::awaitable<void> work()
     {
         co_await connect(zk_);
+        tell_session(context_, zk_, what_, say_);
         adopt_orphans();
         asio::co_spawn(context_, keep_nursery_going(), [](const std::exception_ptr& failed) {
             if (failed) {
@@ -235,7 +244,7 @@ private:
     {
         const auto shard = mine.index();
         const holding held{static_cast<const held_lock*>(&mine.lock())};
-        shared_bound bound;
+        shared_bound bound{shared_bound::make_file()};
         const auto guardian = nursery_.make(shard, bound);
         command_run run{{*guardian, bound, nullptr, say_, what_.terms, shard}, held};
         say_.granted(held.node(), held.token(), shard);
@@ -248,7 +257,7 @@ private:
         asio::co_spawn(context_, run.carry_out(environment(mine, held)),
                        [&](std::exception_ptr e, run_result r) {
                            failed = std::move(e);
-                           result = std::move(r);
+                           result = r;
                            over.cancel();
                        });
         co_await over.async_wait(no_throw);
@@ -278,14 +287,16 @@ private:
             return;
         }
         if (result.guardian_lost) {
-            throw failure{usage, "somebody killed the guardian of shard " + std::to_string(shard) +
-                                     ", so its command was killed, too"};
+            throw failure{usage,
+                          "somebody killed the guardian of shard " + std::to_string(shard) +
+                              ", so its command was killed, too",
+                          guardian_killed};
         }
         if (result.start_error) {
             const bool is_missing = result.start_error == ENOENT && !result.started;
-            throw failure{is_missing ? not_found : not_executable,
-                          "the command of shard " + std::to_string(shard) +
-                              " cannot be started: " + std::strerror(result.start_error)};
+            throw failure{
+                is_missing ? not_found : not_executable,
+                cannot_start("the command of shard " + std::to_string(shard), result.start_error)};
         }
         first_end_ = first_end_.value_or(result.wait_status);
     }
@@ -335,7 +346,9 @@ int supervise(const shard_supervision& what)
     if (!what.keep_identity) {
         forget_secrets();
     }
-    static_cast<void>(find_command(words_for(0, what.words), what.shell)); // or it would fail later
+    // Or they would fail later, and again and again.
+    static_cast<void>(find_command(words_for(0, what.words), what.shell));
+    ::close(shared_bound::make_file());
     shard_supervisor s{what};
     return s.run();
 }

@@ -1,10 +1,12 @@
 #include "run/shared_bound.hpp"
 
+#include "program/failure.hpp"
+
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 #include <system_error>
 
 namespace colock::cli {
@@ -13,7 +15,8 @@ namespace {
 
 void* mapped(int file, std::size_t size)
 {
-    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | (file < 0 ? MAP_ANONYMOUS : 0), file, 0);
     if (memory == MAP_FAILED) {
         const int error = errno;
         ::close(file);
@@ -24,14 +27,25 @@ void* mapped(int file, std::size_t size)
 
 } // namespace
 
-shared_bound::shared_bound() : file_{::memfd_create("bound", MFD_CLOEXEC)}
+int shared_bound::make_file()
 {
-    if (file_ < 0 || ::ftruncate(file_, sizeof(page)) != 0) {
-        throw std::system_error{errno, std::generic_category(), "memfd_create"};
+    rlimit most{};
+    // To exceed it would end the program.
+    if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(page)) {
+        throw failure{usage,
+                      "files may have no bytes here (ulimit -f, LimitFSIZE=), not even those in "
+                      "memory that --shards needs"};
     }
-    page_ = new (mapped(file_, sizeof(page))) page;
+    const int file = ::memfd_create("bound", MFD_CLOEXEC);
+    if (file < 0 || ::ftruncate(file, sizeof(page)) != 0) {
+        const int error = errno;
+        ::close(file);
+        throw std::system_error{error, std::generic_category(), "memfd_create"};
+    }
+    return file;
 }
 
+// What is mapped is zero, which is what a page begins with.
 shared_bound::shared_bound(int file)
     : file_{file}, page_{static_cast<page*>(mapped(file, sizeof(page)))}
 {

@@ -12,9 +12,10 @@ namespace colock::cli {
 // stopped, or gone, the bound stays as it was.
 class shared_bound {
 public:
-    shared_bound(); // throws std::system_error
-    // That of another process, which has given its file. Takes the file.
-    explicit shared_bound(int file);
+    // In a file, which it takes, for a process that gets the file; or, without one, for those that are forked from now on.
+    // Throws std::system_error.
+    explicit shared_bound(int file = -1);
+    [[nodiscard]] static int make_file();
     shared_bound(const shared_bound&) = delete;
     shared_bound& operator=(const shared_bound&) = delete;
     ~shared_bound();

@@ -12,6 +12,8 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <sstream>
 
 namespace colock::cli {
@@ -104,6 +106,10 @@ command_line find_command(std::vector<std::string> words, bool shell)
             }
         }
     }
+    std::error_code none;
+    if (is_path && std::filesystem::is_directory(name, none)) {
+        throw failure{not_executable, "\"" + name + "\" is a directory; name a program in it"};
+    }
     if (seen) {
         throw failure{not_executable, "\"" + name +
                                           "\" is not executable; chmod +x makes it so, "
@@ -112,6 +118,13 @@ command_line find_command(std::vector<std::string> words, bool shell)
     throw failure{not_found, "there is no command \"" + name +
                                  "\"; check the spelling and PATH, or use --shell for a line of "
                                  "the shell"};
+}
+
+std::string cannot_start(const std::string& name, int error)
+{
+    // The file was there when it was looked for.
+    return name + " cannot be started: " + std::strerror(error) +
+           (error == ENOENT ? ": the file, or the interpreter that its first line names" : "");
 }
 
 started_command start_command(const command_line& command, const std::vector<variable>& environment,

@@ -22,6 +22,9 @@ struct command_line {
 // failure when there is no such command, or it is not executable.
 [[nodiscard]] command_line find_command(std::vector<std::string> words, bool shell);
 
+// Why a command with this name is not started, for people; `error` is errno.
+[[nodiscard]] std::string cannot_start(const std::string& name, int error);
+
 struct started_command {
     pid_t id = -1;
     int error = 0; // errno, when it could not be started; ETIME when the lock was lost before

@@ -5,7 +5,7 @@
 
 #include "connect/awaiting.hpp"
 #include "connect/duration.hpp"
-#include "connect/four_letter_word.hpp"
+#include "connect/session_guard.hpp"
 #include "program/failure.hpp"
 #include "program/text.hpp"
 #include "run/command_run.hpp"
@@ -18,7 +18,9 @@
 #include "run/own_ancestor.hpp"
 #include "run/process_tree.hpp"
 #include "run/record_node.hpp"
+#include "run/start_command.hpp"
 #include "run/tell_risk.hpp"
+#include "run/tell_session.hpp"
 #include "run/variables.hpp"
 #include "run/work_switch.hpp"
 
@@ -29,13 +31,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/system/system_error.hpp>
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -60,7 +60,7 @@ struct outcome {
 
 outcome outcome_of(const failure& f, int wait_status = 0)
 {
-    return {f.status(), word_for(f.status()), f.what(), wait_status};
+    return {f.status(), f.reason(), f.what(), wait_status};
 }
 
 outcome outcome_of_command(int wait_status)
@@ -74,8 +74,8 @@ public:
     explicit supervisor(const supervision& what)
         : what_{what}, guardian_{{find_command(what.words, what.shell), what.terms, bound_,
                                   inherited_, terminal_, what.shown, what.report.leave}},
-          zk_{context_, guarded(what.servers, guardian_.consent())}, signals_{context_},
-          say_{what.program, paths_of(what.lock), what.report, what.manager}
+          zk_{context_, guarded(what.servers, guardian_.consent(), warn_without_guard())},
+          signals_{context_}, say_{what.program, paths_of(what.lock), what.report, what.manager}
     {
         ::signal(SIGPIPE, SIG_IGN); // a reader of our output that has gone
     }
@@ -124,6 +124,12 @@ public:
     }
 
 private:
+    // The client calls it once it connects: say_ is there then.
+    warn warn_without_guard()
+    {
+        return [this](const std::string& why) { say_.note("warning", why, importance::detail); };
+    }
+
     // Whom signals are for.
     struct waiting {};
     struct recording {
@@ -203,8 +209,8 @@ private:
                 was_cut_off_ = static_cast<bool>(result.loss);
             }
             if (result.guardian_lost && !result.loss) {
-                throw failure{usage,
-                              "somebody killed the guardian, so the command was killed, too"};
+                throw failure{usage, "somebody killed the guardian, so the command was killed, too",
+                              guardian_killed};
             }
             if (!result.loss && result.switched_off && !asked_to_end_) {
                 wait_again();
@@ -238,9 +244,7 @@ private:
                 co_return outcome_of(f, result.wait_status);
             }
             wait_again();
-            say_.note("retry", reason + "; the command is started " +
-                                   (result.started ? "again " : "") + "with the next lock" +
-                                   retry_number());
+            say_.note("retry", reason + what_follows(result) + retry_number());
         }
     }
 
@@ -278,10 +282,17 @@ private:
     [[nodiscard]] std::string how_ended(const run_result& result) const
     {
         return result.start_error
-                   ? "\"" + what_.words.front() +
-                         "\" cannot be started: " + std::strerror(result.start_error)
+                   ? cannot_start('"' + what_.words.front() + '"', result.start_error)
                    : "the command has ended with status " +
                          std::to_string(outcome_of_command(result.wait_status).status);
+    }
+
+    [[nodiscard]] std::string what_follows(const run_result& result) const
+    {
+        return !result.started      ? "; the command is started with the next lock"
+               : what_.job.once_per ? "; the job's record decides with the next lock whether the "
+                                      "command is started again"
+                                    : "; the command is started again with the next lock";
     }
 
     // A command that has run before, and cannot be started now, has failed: a deployment may be replacing its file.
@@ -328,13 +339,7 @@ private:
             diagnostics why;
             const auto [ec] = co_await zk_.async_connect(bind_diagnostics(why, no_throw));
             if (!ec) {
-                say_.note("connected",
-                          "connected; the session ends when the servers hear nothing for " +
-                              shown(zk_.session_timeout()),
-                          importance::detail);
-                if (what_.report.verbose) {
-                    asio::co_spawn(context_, tell_kind_of_servers(), asio::detached);
-                }
+                tell_session(context_, zk_, what_, say_);
                 co_return;
             }
             const auto failed = failure_of(ec, why.message());
@@ -342,19 +347,6 @@ private:
                 throw failure{failed};
             }
             say_.note("retry", std::string{failed.what()} + "; connecting again" + retry_number());
-        }
-    }
-
-    // Nobody waits for it, and a server need not answer.
-    asio::awaitable<void> tell_kind_of_servers()
-    {
-        for (const auto& at : endpoints_of(what_.servers.hosts)) {
-            try {
-                if (is_colock_serve(co_await ask_as_client(what_.servers, at, "srvr", 1s))) {
-                    say_.note("serve", words_on_colock_serve(at), importance::detail);
-                }
-            } catch (const boost::system::system_error&) {
-            }
         }
     }
 
@@ -406,9 +398,10 @@ private:
                     throw failure{lost, "the command was ended because the lock was lost; it does "
                                         "not run again in this period (--again-after-crash)"};
                 }
-                const auto text =
-                    "the job has run for " + text_of(done->due) + ", and does not run again";
-                say_.note("has_run", text, importance::detail);
+                // The machine on which it failed has said so. Of a crash nobody has told.
+                say_.has_run(text_of(*done), word_for(done->ended),
+                             done->ended == run_record::result::none ? importance::trouble
+                                                                     : importance::detail);
                 co_return outcome{success, "has_run"};
             }
             const auto time = std::get<record_node::held_back>(*found).time;
@@ -459,7 +452,7 @@ private:
             if (is_written && *is_written) {
                 co_return;
             }
-            if (is_written || held.loss_reason()) {
+            if (is_written != nullptr || held.loss_reason()) {
                 why = held.loss_reason() ? "the lock was lost"
                                          : "the record is gone, or that of another run";
             }

@@ -111,7 +111,7 @@ std::string sequence(const events& all)
     std::string text;
     for (const auto& e : all) {
         const auto name = text_of(e, "event");
-        text += text.ends_with(name) ? "" : (text.empty() ? "" : " ") + name;
+        text += (' ' + text).ends_with(' ' + name) ? "" : (text.empty() ? "" : " ") + name;
     }
     return text;
 }
@@ -220,6 +220,36 @@ BOOST_AUTO_TEST_CASE(a_lock_at_risk_is_told_before_it_is_lost)
     const auto all = events_in(file_text(file));
     check_schema(all);
     BOOST_TEST(the(all, "at_risk").at("remaining_ms").as_int64() > 0);
+}
+
+// Nobody knows then who holds the lock.
+BOOST_AUTO_TEST_CASE(an_outage_during_a_wait_is_told_and_its_end)
+{
+    colock_process holder{servers, with({}, holding())};
+    BOOST_REQUIRE(runs());
+    tcp_proxy proxy{servers};
+    const auto far = proxy.connect_string();
+    colock_process told{far, with({"--events", file, "--session-timeout", "40s"}, {"true"})};
+    colock_process verbose{far, with({"-v"}, {"true"})};
+    colock_process quiet{far, with({"-q"}, {"true"})};
+    BOOST_REQUIRE(queue_has(4));
+    proxy.refuse(true, refusal::close_at_once);
+    proxy.cut();
+    const auto both_say = [&](const std::string& text) {
+        return wait_until([&] { return has(told.err(), text) && has(verbose.err(), text); },
+                          patience);
+    };
+    BOOST_TEST(both_say("no server answers; this one waits on, for " + path + '\n'));
+    proxy.refuse(false);
+    BOOST_TEST(both_say("a server answers again\n"));
+    enough();
+    for (auto* const each : {&told, &verbose, &quiet, &holder}) {
+        BOOST_TEST(each->status() == 0, each->err());
+    }
+    BOOST_TEST(quiet.err() == "");
+    const auto all = events_in(file_text(file));
+    check_schema(all);
+    BOOST_TEST(has(sequence(all), "waiting disconnected connected "), sequence(all));
 }
 
 // The number of an open file, which the command does not have.

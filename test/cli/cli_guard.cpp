@@ -19,6 +19,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace colock::test::cli_guard_test {
@@ -240,6 +241,38 @@ BOOST_AUTO_TEST_CASE(the_program_finds_its_guard_where_strangers_put_nothing)
         BOOST_TEST(starts_guard(place, false), place);
         BOOST_TEST(!starts_guard(place, true), place);
     }
+}
+
+// Nobody else would notice, until a crash costs the time-out of a session.
+BOOST_AUTO_TEST_CASE(a_guard_that_cannot_be_started_is_told)
+{
+    namespace fs = std::filesystem;
+    scene s;
+    const fs::path program = s.files.path() + "/bin/colock";
+    fs::create_directories(program.parent_path());
+    fs::copy_file(COLOCK_PROGRAM, program);
+    const auto guard = program.parent_path() / "colock-session-guard";
+    std::ofstream{guard} << "#!/bin/sh\nexit 1\n"; // not executable
+    const auto said_by = [&](std::vector<std::string> words) {
+        colock_process p{s.servers, std::move(words), {}, program};
+        BOOST_TEST(p.status() == 0, p.err());
+        return p.out() + p.err();
+    };
+    const auto* const fault = "no session guard: ";
+    const std::vector<std::string> verbose_ones[] = {
+        s.with({"-v"}, {"true"}),
+        {"elect", "-v", s.path + "-election", "--", "true"},
+        {"run", "-v", "--shards", "1", s.path + "-shards", "--", "true"}};
+    for (const auto& words : verbose_ones) {
+        const auto said = said_by(words);
+        BOOST_TEST(has(said, fault), said);
+    }
+    BOOST_TEST(said_by(s.with({}, {"true"})) == "");
+    const auto found = said_by({"doctor"});
+    BOOST_TEST(has(found, "warning  guard       no session guard: "), found);
+    fs::permissions(guard, fs::perms::owner_all);
+    const auto ended = said_by({"doctor"});
+    BOOST_TEST(has(ended, "warning  guard "), ended);
 }
 
 BOOST_FIXTURE_TEST_CASE(nor_is_it_ended_with_the_tree, adopts_orphans)

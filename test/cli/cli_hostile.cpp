@@ -132,6 +132,25 @@ BOOST_DATA_TEST_CASE(a_server_that_renames_in_lists_runs_nothing, data::make(lie
     BOOST_TEST(is_one_line(r.err), r.err);
 }
 
+// Half a million years before and after now.
+BOOST_DATA_TEST_CASE(a_time_that_no_clock_can_tell_harms_nobody, data::make({'\x7f', '\x80'}),
+                     first)
+{
+    hostile_server server;
+    server.play([first](const asked& r, std::string honest) {
+        constexpr std::size_t stat =
+            68; // bytes, at the end; its third number is when the node was made
+        if ((r.kind == opcode::get_data || r.kind == opcode::exists) && succeeds(honest)) {
+            honest[honest.size() - stat + 16] = first;
+        }
+        return answer{std::move(honest)};
+    });
+    const auto r =
+        run_colock(server.connect_string(), {"run", "/lock", "--", COLOCK_PROGRAM, "why", "/lock"});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST(has(r.out, "/lock"), r.out);
+}
+
 // Escape sequences that clear the screen and set the title, lines that look like colock's own, what turns the direction of the
 // text, bytes that are no UTF-8, quotes.
 const std::string hostile =

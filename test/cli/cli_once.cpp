@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(one_of_many_machines_runs_it_and_the_others_say_nothing)
     const auto later = j.run({"--once-per", long_period, "--json"}, j.logs());
     BOOST_TEST(later.status == 0);
     BOOST_TEST(has(later.err, R"("reason":"has_run")"));
+    BOOST_TEST(has(later.err, R"("ended":"success")"), later.err);
     BOOST_TEST(has(later.err, R"("event":"released")"), later.err);
     BOOST_TEST(has(j.run({"--once-per", long_period, "-v"}, j.logs()).err, "the job has run for "));
     BOOST_TEST(j.times() == 1u);
@@ -86,7 +87,10 @@ BOOST_AUTO_TEST_CASE(after_a_failure_the_next_machine_runs_it_if_asked)
 {
     job j;
     BOOST_TEST(j.run({"--once-per", long_period}, j.logs("exit 3")).status == 3);
-    BOOST_TEST(j.run({"--once-per", long_period}, j.logs()).status == 0);
+    const auto later = j.run({"--once-per", long_period, "-v"}, j.logs());
+    BOOST_TEST((later.status == 0 && has(later.err, " and failed")), later.err);
+    BOOST_TEST(
+        has(j.run({"--once-per", long_period, "--json"}, j.logs()).err, R"("ended":"failure")"));
     BOOST_TEST(j.times() == 1u);
     const std::vector<std::string> again{"--once-per", long_period, "--again-on-failure", "2"};
     BOOST_TEST(j.run(again, j.logs("exit 4")).status == 4);
@@ -104,7 +108,9 @@ BOOST_AUTO_TEST_CASE(G1_a_crash_counts_as_a_run_unless_asked)
     colock_process first{j.servers, j.with(once, j.logs("sleep 100"))};
     BOOST_REQUIRE(wait_until([&] { return j.times() == 1; }, patience));
     ::kill(first.pid(), SIGKILL);
-    BOOST_TEST(j.run(once, j.logs()).status == 0);
+    const auto later = j.run(once, j.logs());
+    BOOST_TEST(later.status == 0);
+    BOOST_TEST(has(later.err, "nobody has written down"), later.err);
     BOOST_TEST(j.times() == 1u);
     BOOST_TEST(has(j.record(), "ended=none"));
     auto asked = once;
@@ -205,7 +211,8 @@ BOOST_AUTO_TEST_CASE(what_could_not_run_has_failed)
     std::ofstream{bad} << "#!/nowhere/x\n";
     ::chmod(bad.c_str(), 0755);
     const std::vector<std::string> again{"--once-per", long_period, "--again-on-failure", "1"};
-    BOOST_TEST(j.run(again, {bad}).status == 126);
+    const auto r = j.run(again, {bad});
+    BOOST_TEST((r.status == 126 && has(r.err, "the interpreter")), r.err);
     BOOST_TEST(has(j.record(), "ended=failure"));
     BOOST_TEST(j.run(again, j.logs()).status == 0);
     BOOST_TEST(j.times() == 1u);
@@ -223,6 +230,7 @@ BOOST_AUTO_TEST_CASE(G1_a_run_whose_lock_was_lost_is_not_repeated_by_its_retry)
         admin.remove(j.path + '/' + each);
     }
     BOOST_TEST(first.status() == 120);
+    BOOST_TEST(has(first.err(), "the job's record decides"), first.err());
     BOOST_TEST(j.times() == 1u);
 }
 

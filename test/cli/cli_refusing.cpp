@@ -47,6 +47,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(every_kind_of_lock_ends_where_an_identity_is_deman
     run_until(io, [&] { return zk.state() == connection_state::idle; });
 }
 
+BOOST_AUTO_TEST_CASE(a_network_that_cannot_be_reached_is_no_server_that_refuses)
+{
+    subprocess possible{{"unshare", "--map-root-user", "--net", "true"}};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no network namespaces here");
+        return;
+    }
+    for (const std::string tls : {"", " --tls"}) {
+        subprocess p{{"sh", "-c",
+                      "exec unshare --map-root-user --net " COLOCK_PROGRAM
+                      " run --servers 127.0.0.1:2181 --connect-timeout 500ms" +
+                          tls + " /lock -- true 2>&1"},
+                     {.capture_output = true}};
+        BOOST_TEST(has(p.read_line(long_enough).value_or(""), "Network is unreachable"), tls);
+        BOOST_TEST(p.wait().code == 121);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_client_connects_again_when_it_is_asked_to_and_can_say_who_it_is)
 {
     asio::io_context io;

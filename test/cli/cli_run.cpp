@@ -352,6 +352,13 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_e
     BOOST_TEST(p.status() == 128 + SIGTERM);
 }
 
+BOOST_AUTO_TEST_CASE(a_command_runs_where_files_may_have_no_bytes)
+{
+    subprocess p{{"sh", "-c", "ulimit -f 0; exec " COLOCK_PROGRAM " run " + path + " -- true"},
+                 {.environment = {"COLOCK_SERVERS=" + servers}}};
+    BOOST_TEST(p.wait().code == 0);
+}
+
 // Below another /proc no process of the command would be found.
 BOOST_AUTO_TEST_CASE(a_foreign_proc_is_refused)
 {
@@ -449,6 +456,10 @@ BOOST_AUTO_TEST_CASE(a_command_that_would_wait_for_itself_is_refused)
     BOOST_TEST(r.status == 125);
     BOOST_TEST(has(r.err, "wait for itself"));
     BOOST_TEST(run({}, {COLOCK_PROGRAM, "run", path + "2", "--", "true"}).status == 0);
+    const auto below = servers + path.substr(0, path.rfind('/'));
+    const auto chroot = run(
+        {}, {COLOCK_PROGRAM, "run", "--servers", below, "--timeout", "10s", "/lock", "--", "true"});
+    BOOST_TEST((chroot.status == 125 && has(chroot.err, "wait for itself")), chroot.err);
 }
 
 BOOST_AUTO_TEST_CASE(bad_input_gets_one_line_and_a_status)
@@ -463,13 +474,15 @@ BOOST_AUTO_TEST_CASE(bad_input_gets_one_line_and_a_status)
     const std::vector<bad_input> all{
         {with({}, {"there-is-no-such-command"}), 127, "there is no command"},
         {with({}, {files.path() + "/text"}), 126, "not executable"},
-        {with({}, {files.path()}), 126, "not executable"},
+        {with({}, {files.path()}), 126, "is a directory"},
         {{"run", path}, 125, "there is no command"},
         {{"run", path, "--"}, 125, "there is no command"},
         {{"run", path, "true"}, 125, "true"},
         {{"run", "--", "true"}, 125, "PATH"},
         {{"run", "no/path", "--", "true"}, 125, "no/path"},
         {{"run", path + "//x", "--", "true"}, 125, path},
+        {{"run", "--servers", "127.0.0.1:1", "no/path", "--", "true"}, 125, "begin with"},
+        {{"run", path + std::string(5'000, 'x'), "--", "true"}, 125, "longer than 4096 bytes"},
         {with({"--try", "--timeout", "1"}, {"true"}), 125, "--timeout"},
         {with({"--shared", "--exclusive"}, {"true"}), 125, "--exclusive"},
         {with({"--shared", "--permits", "1/2"}, {"true"}), 125, "--permits"},

@@ -99,6 +99,21 @@ BOOST_AUTO_TEST_CASE(every_loss_is_told)
     check_end({lost, p.out(), p.err()}, 120, "lost");
 }
 
+// The command has run, unlike after a mistake in the command line.
+BOOST_AUTO_TEST_CASE(a_killed_guardian_has_a_reason_of_its_own)
+{
+    const auto metrics = files.path() + "/metrics.prom";
+    colock_process p{servers, with({"--json", "--metrics", metrics},
+                                   {"sh", "-c",
+                                    "echo $PPID >" + files.path() + "/guardian; touch " +
+                                        files.path() + "/runs; exec sleep 1000"})};
+    BOOST_REQUIRE(runs());
+    ::kill(static_cast<pid_t>(std::stol(file_text(files.path() + "/guardian"))), SIGKILL);
+    const auto status = p.status();
+    check_end({status, p.out(), p.err()}, 125, "guardian_killed");
+    BOOST_TEST(has(file_text(metrics), "outcome=\"guardian_killed\"} 1\n"));
+}
+
 // The guardian is stopped, so that nobody hears whether the command was started.
 BOOST_AUTO_TEST_CASE(a_loss_is_told_when_the_guardian_is_lost_with_it)
 {

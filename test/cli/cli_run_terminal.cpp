@@ -63,15 +63,38 @@ BOOST_AUTO_TEST_CASE(a_wait_shows_the_place_and_the_holder_and_then_goes)
     colock_process second{servers, {"run", "-q", path, "--", "true"}};
     BOOST_REQUIRE(queue_has(2));
     pseudo_terminal waiter{words("echo it is my turn"), environment(), {.columns = 200}};
-    BOOST_TEST(waiter.wait_for("waiting for " + path.substr(0, 20)), waiter.output());
+    BOOST_TEST(waiter.wait_for("\033[Kwaiting "), waiter.output());
+    BOOST_TEST(waiter.wait_for(" s for " + path.substr(0, 20)), waiter.output());
     BOOST_TEST(waiter.wait_for("2 before this one; held by"), waiter.output());
-    BOOST_TEST(waiter.wait_for("\r"), waiter.output()); // the next second
+    BOOST_TEST(waiter.wait_for("\r\033[Kwaiting "), waiter.output()); // the next second
     release();
     BOOST_TEST(waiter.wait_for("\r\033[Kit is my turn"), waiter.output());
     BOOST_TEST(waiter.wait_for_exit()->success());
     BOOST_TEST(holder.status() == 0);
     BOOST_TEST(second.status() == 0);
     BOOST_TEST(second.err() == "");
+}
+
+// The line does not go on to name a holder, of whom nobody knows then.
+BOOST_AUTO_TEST_CASE(a_wait_in_an_outage_shows_that_no_server_answers)
+{
+    colock_process holder{servers, {"run", path, "--", "sh", "-c", holding()}};
+    BOOST_REQUIRE(queue_has(1));
+    tcp_proxy proxy{servers};
+    pseudo_terminal waiter{
+        words("true"), {"COLOCK_SERVERS=" + proxy.connect_string()}, {.columns = 200}};
+    BOOST_REQUIRE(waiter.wait_for("next in the queue; held by"));
+    proxy.refuse(true, refusal::close_at_once);
+    proxy.cut();
+    BOOST_TEST(waiter.wait_for("\r\033[K"
+                               "no server answers for "),
+               waiter.output());
+    BOOST_TEST(waiter.wait_for("; waiting for /"), waiter.output());
+    proxy.refuse(false);
+    BOOST_TEST(waiter.wait_for("\r\033[Kwaiting "), waiter.output());
+    release();
+    BOOST_TEST(waiter.wait_for_exit()->success());
+    BOOST_TEST(holder.status() == 0);
 }
 
 // A permit has its node since it was granted.
@@ -267,7 +290,7 @@ BOOST_AUTO_TEST_CASE(a_job_in_the_background_does_not_take_the_terminal)
     // One that waits for the first one.
     shell.send(COLOCK_PROGRAM " run " + path + " -- sh -c 'echo se''cond'\r");
     BOOST_REQUIRE(queue_has(2));
-    BOOST_REQUIRE(shell.wait_for("waiting for"));
+    BOOST_REQUIRE(shell.wait_for("\033[Kwaiting "));
     shell.send("\x1a");
     BOOST_REQUIRE(shell.wait_for("Stopped"));
     shell.send("bg 1; bg 2\r");
@@ -293,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_wait_in_the_background_is_not_drawn)
         patience)); // it has looked
     release();
     BOOST_TEST(shell.wait_for("second"), shell.output());
-    BOOST_TEST(shell.output().find("waiting for") == std::string::npos, shell.output());
+    BOOST_TEST(shell.output().find("\033[Kwaiting ") == std::string::npos, shell.output());
     BOOST_TEST(holder.status() == 0);
 }
 
@@ -375,7 +398,7 @@ BOOST_AUTO_TEST_CASE(ctrl_z_stops_a_wait_behind_a_retry)
     colock_process second{servers, {"run", path, "--", "sh", "-c", holding()}};
     BOOST_REQUIRE(queue_has(2));
     BOOST_TEST(run_colock(servers, {"break", "--yes", path}).status == 0);
-    BOOST_REQUIRE(shell.wait_for("waiting for"));
+    BOOST_REQUIRE(shell.wait_for("\033[Kwaiting "));
     shell.send("\x1a");
     BOOST_TEST(shell.wait_for("Stopped"), shell.output());
     shell.send("fg\r");
@@ -415,7 +438,7 @@ BOOST_AUTO_TEST_CASE(a_stopped_terminal_delays_nothing)
     // Another waiter with such a session, which sends no heartbeats from the moment at which both show that they wait.
     pseudo_terminal other{{"sh", "-c", run("other")}, environment()};
     BOOST_REQUIRE(queue_has(3));
-    BOOST_REQUIRE(other.wait_for("waiting for"));
+    BOOST_REQUIRE(other.wait_for("\033[Kwaiting "));
     other.send_signal(SIGSTOP);
     BOOST_TEST(queue_has(2)); // its session has ended
     other.send_signal(SIGCONT);

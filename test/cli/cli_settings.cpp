@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace colock::test::cli_settings_test {
 
@@ -115,6 +117,9 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_has_its_file_and_line)
         {"tls-key-password = secret\n", ":1: a secret does not stand here"},
         {"auth = none.auth\n", ":1)"},
         {"servers = zk://a\n", "servers ("},
+        {"servers = a:1 # comment\n", "servers ("},
+        {"\xef\xbb\xbf# comment\ntick = soon\n", ":2: tick: "},
+        {"\xef\xbb\xbftick = soon\n", ":1: tick: "},
         {"tls-verify = no\n", "tls-verify ("}};
     for (const auto& [text, said] : all) {
         write(text);
@@ -132,6 +137,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_has_its_file_and_line)
         const auto r = ls({"--config", missing});
         BOOST_TEST(r.status == bad_usage);
         BOOST_TEST(has(r.err, "cannot read " + missing), r.err);
+        BOOST_TEST(!has(r.err, "secrets"), r.err);
     }
 }
 
@@ -140,6 +146,41 @@ BOOST_AUTO_TEST_CASE(an_empty_value_is_none)
     write("servers = " + servers + "\ngrace =\nsession-timeout =\ntls =\nacl = \"\"\n");
     const auto r = run_colock("", {"run", "--config", file, path, "--", "true"});
     BOOST_TEST(r.status == 0, r.err);
+}
+
+// A server that nobody has named would grant a lock that excludes nobody.
+BOOST_AUTO_TEST_CASE(an_empty_variable_names_no_servers)
+{
+    const auto r = ls({"--config", "/dev/null"}, {"COLOCK_SERVERS="});
+    BOOST_TEST(r.status == bad_usage);
+    BOOST_TEST(is_one_line(r.err), r.err);
+    BOOST_TEST(has(r.err, "COLOCK_SERVERS is empty"), r.err);
+    write("servers = " + servers + '\n');
+    BOOST_TEST(ls({"--config", file}, {"COLOCK_SERVERS="}).status == there_is_no_lock);
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_nobody_has_named_are_called_the_default)
+{
+    const std::vector<std::string> without_network{"unshare", "--map-root-user", "--net"};
+    auto words = without_network;
+    words.emplace_back("true");
+    subprocess possible{words};
+    if (!possible.wait().success()) {
+        BOOST_TEST_MESSAGE("no network namespaces here");
+        return;
+    }
+    const auto is_called_so = [&](const std::vector<std::string>& more) {
+        words = without_network;
+        words.insert(words.end(),
+                     {COLOCK_PROGRAM, "ls", "--config", "/dev/null", "--connect-timeout", "1s"});
+        words.insert(words.end(), more.begin(), more.end());
+        const auto said = files.path() + "/said" + std::to_string(more.size());
+        subprocess p{words, {.output_file = said}};
+        BOOST_TEST(p.wait().code == no_server);
+        return has(file_text(said), "the default, localhost:2181");
+    };
+    BOOST_TEST(is_called_so({}));
+    BOOST_TEST(!is_called_so({"--servers", nobody}));
 }
 
 BOOST_AUTO_TEST_CASE(an_identity_stands_in_a_file_beside_and_is_warned_of_when_others_can_read_it)
@@ -157,6 +198,7 @@ BOOST_AUTO_TEST_CASE(an_identity_stands_in_a_file_beside_and_is_warned_of_when_o
     const auto open = run_colock("", {"run", "--json", "--config", file, path, "--", "true"});
     BOOST_TEST(has(open.err, "\"event\":\"warning\""), open.err);
     BOOST_TEST(has(open.err, "others on this machine can change " + file), open.err);
+    BOOST_TEST(has(open.err, "chmod o-w"), open.err);
 }
 
 BOOST_AUTO_TEST_CASE(a_variable_with_an_identity_is_stronger_than_the_file_of_one)

@@ -244,7 +244,10 @@ BOOST_AUTO_TEST_CASE(a_guardian_that_is_killed_takes_its_command_along)
     BOOST_TEST(has(ann->err(), "guardian of shard 0"), ann->err());
     BOOST_TEST((is_gone(files.path() + "/child0") && is_gone(files.path() + "/child1")));
     int told = 0;
-    for (const auto& e : events_in(file_text(files.path() + "/events"))) {
+    const auto all = events_in(file_text(files.path() + "/events"));
+    BOOST_REQUIRE(!all.empty());
+    BOOST_TEST(text_of(all.back(), "reason") == "guardian_killed");
+    for (const auto& e : all) {
         if (text_of(e, "event") == "exited" && e.at("shard").as_int64() == 0) {
             BOOST_TEST(e.at("status").as_int64() == 128 + SIGKILL);
             BOOST_TEST(!e.at("by_itself").as_bool());
@@ -305,6 +308,23 @@ BOOST_AUTO_TEST_CASE(commands_end_without_a_network_and_start_again_with_it)
     const auto all = events_in(file_text(files.path() + "/events"));
     BOOST_TEST(count(all, "at_risk") >= 1u, ann->err()); // of the session, so without a shard
     BOOST_TEST(count(all, "lost") == 1u, ann->err());
+}
+
+BOOST_AUTO_TEST_CASE(a_verbose_member_says_what_it_has)
+{
+    auto ann = member("ann", worker(), "2", {"-v"});
+    BOOST_REQUIRE((has_file("0") && has_file("1")));
+    auto bob = member("bob", worker(), "2", {"-v"});
+    BOOST_REQUIRE((owns("ann", 1) && owns("bob", 1)));
+    BOOST_TEST(wait_until([&] { return has(ann->err(), "the command of shard "); }, patience));
+    for (auto* const each : {ann.get(), bob.get()}) {
+        each->process().send_signal(SIGTERM);
+        BOOST_TEST(each->status() == 0, each->err());
+        BOOST_TEST(has(each->err(), "connected; the session ends when "), each->err());
+        BOOST_TEST(has(each->err(), ": granted: " + path + '/'), each->err());
+    }
+    BOOST_TEST(has(ann->err(), "shard 0: granted: "), ann->err());
+    BOOST_TEST(has(ann->err(), "shard 1: granted: "), ann->err());
 }
 
 BOOST_AUTO_TEST_CASE(without_the_nursery_the_run_fails)
@@ -528,6 +548,7 @@ BOOST_AUTO_TEST_CASE(hostile_names_and_senseless_options)
     }
     const auto others = run({"--shards", "2"}, {"true"});
     BOOST_TEST((others.status != 0 && has(others.err, "or give --redefine")), others.err);
+    BOOST_TEST(!has(others.err, "of this client"), others.err);
     const auto no_name = run({"--shards", "2", "--member", "a/b"}, {"true"});
     BOOST_TEST((no_name.status == 125 && !has(no_name.err, "--session-timeout")), no_name.err);
     path += "-2"; // where a shard is to be had

@@ -67,6 +67,7 @@ inline bool is_mended_by_hand(std::string_view subject, std::string_view text, b
         {"certificate", ""},
         {"connection", "not everything"},
         {"container", ""},
+        {"guard", ""},
         {"latency", ""},
         {"leader", ""},
         {"leftover", "looked at"},

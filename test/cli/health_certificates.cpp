@@ -1,12 +1,19 @@
 // `colock doctor` and the certificates that servers show.
 #include <support/certificates.hpp>
+#include <support/subprocess.hpp>
+#include <support/temporary_directory.hpp>
+#include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
+#include "connect/tls_question.hpp"
 #include "doctor_findings.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace colock::test::health_certificates_test {
 
@@ -69,6 +76,32 @@ BOOST_AUTO_TEST_CASE(certificates_are_looked_at)
     BOOST_TEST(look(secure.secure_connect_string(), systems,
                     {"SSL_CERT_FILE=" + authority->certificate_file()})
                    .status == 0);
+}
+
+// As clients read them: the dot at the end of a host is for resolvers, and a common name is no name.
+BOOST_AUTO_TEST_CASE(a_name_is_what_clients_take_for_one)
+{
+    BOOST_TEST(cli::certified_name({}, {"zk1.example.", "2281"}) == "zk1.example");
+    BOOST_TEST(cli::certified_name({.tls_server_name = "zk."}, {"zk1.example.", "2281"}) == "zk.");
+
+    const temporary_directory directory;
+    const certificate_authority authority{"colock test authority", directory.path()};
+    const auto own = authority.issue({.name = "localhost"});
+    std::filesystem::rename(own.file, directory.path() + "/server.pem");
+    std::filesystem::rename(own.key, directory.path() + "/server.key");
+    subprocess server{
+        {COLOCK_PROGRAM, "serve", "--port", "0", "--quiet", "--tls", directory.path()},
+        {.capture_output = true}};
+    const auto port =
+        server.read_line(long_enough).value_or(":").substr(std::string{"127.0.0.1:"}.size());
+    const std::vector<std::string> options{"--tls-ca", authority.certificate_file()};
+    const auto looked = look("localhost:" + port, options);
+    BOOST_TEST(looked.status == 1);
+    BOOST_TEST(has(looked.about("certificate"), "is not for this name"),
+               looked.about("certificate"));
+    BOOST_TEST(run_colock("localhost:" + port,
+                          {"run", "--tls-ca", authority.certificate_file(), "/lock", "--", "true"})
+                   .status == 121);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,6 +79,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_suits_gets_no_error)
     BOOST_TEST(has(l.about("container"), "ok: "));
     BOOST_TEST(has(l.about("clock"), "ok: "));
     BOOST_TEST(has(l.about("suspend"), "ok: "));
+    BOOST_TEST(has(l.about("guard"), "ok: "));
     BOOST_TEST(has(l.about("access"), "unknown: name the PATH"));
     BOOST_TEST(l.count("requests") > 100);
     BOOST_TEST(l.count("requests") < 500);

@@ -255,6 +255,37 @@ BOOST_AUTO_TEST_CASE(break_refuses_what_is_no_lock)
     BOOST_TEST(admin.exists(root + "/data/important").has_value());
 }
 
+// The servers remove the directory of a lock some minutes after its last use.
+BOOST_AUTO_TEST_CASE(break_finds_nobody_at_a_lock_that_has_been_released)
+{
+    const auto path = fresh_path();
+    admin.create(path);
+    const auto r = colock({"break", "--yes", path});
+    BOOST_TEST((r.status == 1 && is_one_line(r.err)), r.err);
+    BOOST_TEST(has(r.err, "nobody holds " + path), r.err);
+    BOOST_TEST(admin.exists(path).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(break_forgets_the_runs_of_a_job)
+{
+    const auto path = fresh_path() + ".runs";
+    admin.create(path, "colock job due=2026-11-27T03:00:00Z ended=failure failed=1");
+    const auto asked = colock({"break", path});
+    BOOST_TEST(asked.status == 125);
+    BOOST_TEST(has(asked.err, "ended=failure"), asked.err);
+    BOOST_TEST(admin.exists(path).has_value());
+    pseudo_terminal t{words({"break", path}), environment()};
+    BOOST_TEST(t.wait_for("[y/N] "), t.output());
+    admin.set(path, "colock job due=2026-11-28T03:00:00Z ended=none failed=0");
+    t.send("y\r");
+    const auto ended = t.wait_for_exit();
+    BOOST_TEST((ended && ended->code == 122), t.output());
+    BOOST_TEST(admin.exists(path).has_value());
+    const auto sure = colock({"break", "--yes", path});
+    BOOST_TEST((sure.status == 0 && sure.out == "deleted " + path + '\n'), sure.out << sure.err);
+    BOOST_TEST(!admin.exists(path).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(break_deletes_what_it_may_not_read)
 {
     const served_scene served;

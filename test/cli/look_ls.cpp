@@ -150,6 +150,19 @@ BOOST_AUTO_TEST_CASE(a_node_beside_shards_hides_no_member)
     BOOST_TEST(has(r.out, root + "  shards  1 shard, 1 member\n    member ann, for "), r.out);
 }
 
+BOOST_AUTO_TEST_CASE(a_semaphore_that_nobody_uses_hides_no_shards)
+{
+    admin.create(root + "/definition", "1 shards");
+    for (const auto* name : {"/members", "/leases", "/locks"}) {
+        admin.create(root + name);
+    }
+    admin.create(root + "/members/ann", "", admin_session::mode::ephemeral);
+    const auto r = colock({"ls", root});
+    BOOST_TEST(has(r.out, root + "  shards  1 shard, 1 member\n    member ann, for "), r.out);
+    const auto why = colock({"why", root});
+    BOOST_TEST(has(why.out, root + ": shards, 1 shard, 1 member"), why.out);
+}
+
 BOOST_AUTO_TEST_CASE(shards_whose_members_a_list_hides_have_no_number_of_them)
 {
     const auto shop = root + "/shop";
@@ -304,6 +317,8 @@ BOOST_AUTO_TEST_CASE(where_there_is_no_lock_one_line_says_what_to_do)
     BOOST_TEST((empty.status == 1 && is_one_line(empty.err)), empty.err);
     const auto bad = colock({"ls", "relative"});
     BOOST_TEST((bad.status == 125 && is_one_line(bad.err)), bad.err);
+    const auto too_long = colock({"ls", '/' + std::string(100'000, 'x')});
+    BOOST_TEST((too_long.status == 125 && has(too_long.err, "4096 bytes")), too_long.err);
 
     admin_session hidden{look_server().connect_string(), patient()};
     hidden.add_auth("digest", "a:b");

@@ -472,6 +472,15 @@ BOOST_AUTO_TEST_CASE(paths_without_a_lock_say_what_to_do)
     BOOST_TEST(is_one_line(bad.err), bad.err);
 }
 
+BOOST_AUTO_TEST_CASE(of_several_holders_the_first_one_is_examined)
+{
+    const auto path = fresh_path();
+    const holder_process one{"reader", {path}}, other{"reader", {path}};
+    const auto r = colock({"why", path});
+    BOOST_TEST(r.status == 0, r.err);
+    BOOST_TEST((has(r.out, "culprit: 2 hold " + path) && !has(r.out, ", and works")), r.out);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test::look_why_test

@@ -60,7 +60,7 @@ struct nursery_scene {
     void make(std::size_t number)
     {
         for (std::uint32_t shard = 0; shard != number; ++shard) {
-            auto& bound = bounds.emplace_back();
+            auto& bound = bounds.emplace_back(shared_bound::make_file());
             bound.renew(boot_time() + std::chrono::hours{1});
             guardians.push_back(all->make(shard, bound));
         }

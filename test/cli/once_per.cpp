@@ -202,6 +202,35 @@ BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
     BOOST_TEST(warning(at(2026, 11, 27, 20h), "daily@03:00UTC") == "");
 }
 
+// Who tries the line of a nightly in the evening takes the night's run away.
+BOOST_AUTO_TEST_CASE(a_run_far_ahead_of_its_moment_warns)
+{
+    const auto warning = [](servers_time joined) {
+        return std::get<starts>(decide(once_per("daily@03:00UTC"), {}, joined, joined, "me"))
+            .warning;
+    };
+    BOOST_TEST(warning(at(2026, 11, 26, 22h)).find("the one at 2026-11-27T03:00:00Z") !=
+               std::string::npos);
+    BOOST_TEST(warning(at(2026, 11, 27, 2h + 44min)) != "");
+    BOOST_TEST(warning(at(2026, 11, 27, 2h + 45min)) == "");
+    BOOST_TEST(warning(at(2026, 11, 27, 13h)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(how_the_run_has_ended_is_told)
+{
+    const auto due = at(2026, 11, 27, 3h);
+    const auto text = [&](run_record::result ended) {
+        const std::uint64_t failed = ended == run_record::result::failure ? 1 : 0;
+        const auto decided =
+            decide(once_per("1h"), run_record{due, ended, failed, {}, "other"}, due, due, "me");
+        return text_of(std::get<has_run>(decided));
+    };
+    BOOST_TEST(text(run_record::result::success) ==
+               "the job has run for 2026-11-27T03:00:00Z, and does not run again");
+    BOOST_TEST(text(run_record::result::failure).find("failed") != std::string::npos);
+    BOOST_TEST(text(run_record::result::none).find("nobody") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(after_a_failure_it_may_run_again)
 {
     auto terms = once_per("1h");

@@ -66,6 +66,10 @@ BOOST_AUTO_TEST_CASE(who_may_wait_for_itself)
     for (const auto* node : {"/a/b/lock-1", "/ab", "/b/lock-1", "", "/a/leases/lease-1"}) {
         BOOST_TEST(!may(as_mutex{}, node), node);
     }
+    for (const auto* node : {"/chroot/a/lock-1", "/b/a/lock-1"}) {
+        BOOST_TEST(may(as_mutex{}, node), node);
+    }
+    BOOST_TEST(may_wait_for_itself({.path = "/chroot/a", .kind = as_mutex{}}, {"/a/lock-1"}));
     BOOST_TEST(may(as_permits{}, "/a/leases/lease-1"));
     BOOST_TEST(!may(as_permits{}, "/a/locks/lock-1"));
 }
@@ -106,6 +110,20 @@ BOOST_AUTO_TEST_CASE(who_waits_for_itself)
     BOOST_TEST(waits(as_reader{}, "rrwrr", "/a/r2", 4));
     BOOST_TEST(!waits(as_reader{}, "rrw", "/a/r1", 2)); // that writer stands behind it
     BOOST_TEST(!waits(as_reader{}, "rw", "/a/r1", 7));  // not there yet
+}
+
+// The outer command and the inner one may have different chroots.
+BOOST_AUTO_TEST_CASE(a_node_is_known_by_its_uuid_elsewhere)
+{
+    auto queue = queue_of("w");
+    const auto waits = [&](const char* outer) {
+        return waits_for_itself({.path = "/a", .kind = as_mutex{}}, queue, {outer});
+    };
+    BOOST_TEST(!waits("/chroot/a/w1"));
+    queue.entries[0].name = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001";
+    queue.entries[0].path = "/a/" + queue.entries[0].name;
+    BOOST_TEST(waits("/chroot/a/_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001"));
+    BOOST_TEST(!waits("/chroot/a/_c_11234567-89ab-cdef-0123-456789abcdef-lock-0000000001"));
 }
 
 BOOST_AUTO_TEST_CASE(who_waits_for_its_own_permits)

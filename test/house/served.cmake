@@ -3,6 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set(users
+    test/cli/health_certificates.cpp # beside a real one
     test/cli/served_scene.hpp # beside real ones
     test/consume/
     test/fuzz/served.cpp
