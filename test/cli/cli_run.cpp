@@ -354,8 +354,9 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_keeps_the_lock_goes_on_and_hears_of_its_e
 
 BOOST_AUTO_TEST_CASE(a_command_runs_where_files_may_have_no_bytes)
 {
+    // In a build that counts lines, the program shall not write its counts.
     subprocess p{{"sh", "-c", "ulimit -f 0; exec " COLOCK_PROGRAM " run " + path + " -- true"},
-                 {.environment = {"COLOCK_SERVERS=" + servers}}};
+                 {.environment = {"COLOCK_SERVERS=" + servers, "GCOV_PREFIX=/dev/null"}}};
     BOOST_TEST(p.wait().code == 0);
 }
 
