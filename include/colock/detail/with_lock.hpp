@@ -87,9 +87,9 @@ struct checked_body {
     using result = body_result_t<body, Guard>;
 
     static_assert(takes_guard<body, Guard>,
-                  "The body has to take the guard of this kind of lock by const reference, for "
-                  "example that of a mutex: [&](const colock::unique_lock& held) -> "
-                  "asio::awaitable<void> { ... }. The body comes before the completion token");
+                  "The body has to take the guard by const reference, that of this kind of lock: "
+                  "[&](const colock::unique_lock& held) -> asio::awaitable<void> { ... } for a "
+                  "mutex. The body comes before the completion token");
     static_assert(!takes_guard<body, Guard> || returns_awaitable<body, Guard>,
                   "The body has to return an asio::awaitable, or an operation that takes a "
                   "completion token, such as a deferred one");
