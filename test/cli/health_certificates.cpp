@@ -1,8 +1,8 @@
 // `colock doctor` and the certificates that servers show.
 #include <support/certificates.hpp>
+#include <support/run.hpp>
 #include <support/subprocess.hpp>
 #include <support/temporary_directory.hpp>
-#include <support/wait_until.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "connect/tls_question.hpp"

@@ -18,6 +18,7 @@ public:
     template <class Function>
         requires(!std::is_same_v<std::remove_cvref_t<Function>, basic_action> &&
                  std::is_invocable_v<std::remove_cvref_t<Function>&>)
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): `requires` leaves them alone
     basic_action(Function&& function)
     {
         using kept = std::remove_cvref_t<Function>;

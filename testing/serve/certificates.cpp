@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long an_hour = 3600;
-constexpr long a_year = 365 * 24 * an_hour;
+constexpr long a_year = an_hour * 24 * 365;
 
 struct issued {
     key_ptr key;
