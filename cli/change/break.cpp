@@ -311,8 +311,7 @@ asio::awaitable<int> forget_runs(client& zk, const break_options& o)
         co_return not_found_here;
     }
     const auto now = co_await record_at(zk, o);
-    const bool is_same = now.stat.czxid == found.stat.czxid; // versions begin anew with a node
-    if (!is_same) {
+    if (now.stat.czxid != found.stat.czxid) { // versions begin anew with a node
         throw failure{refused, "nothing was deleted: meanwhile another run has made " + path +
                                    " anew; look again"};
     }

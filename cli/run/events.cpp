@@ -183,16 +183,15 @@ void events::waiting(const queue_view& queue, std::int64_t own_session)
     if (how_.quiet || !out_) {
         return;
     }
-    if (!on_terminal()) {
-        const auto now = std::chrono::steady_clock::now(); // machines may have asked for this look
+    const auto now = std::chrono::steady_clock::now();
+    if (!on_terminal()) { // machines may have asked for this look
         if (how_.tells_wait && !manager_ && now - wait_line_.last >= wait_line_.pause) {
             wait_line_.pause = std::max(second_wait_line, 2 * wait_line_.pause);
             wait_line_.last = now;
             words("waiting for " + path_ + rest);
         }
     } else { // what changes comes first, for the end may be cut off
-        const auto waits = std::chrono::steady_clock::now() - wait_line_.begin;
-        draw("waiting " + shown(waits) + " for ", rest);
+        draw("waiting " + shown(now - wait_line_.begin) + " for ", rest);
     }
 }
 
@@ -209,7 +208,7 @@ void events::waits_in_outage(std::chrono::nanoseconds so_far)
     const std::string text = "no server answers; this one waits on";
     if (so_far == std::chrono::nanoseconds{0}) {
         wait_line_.tells_outage = false;
-        last_wait_.reset(); // whoever holds it is told again
+        last_wait_.reset(); // a look after the outage names the holder again
         manager_.status(text + ", for " + path_);
         tell("disconnected", {{"text", text}});
     }
@@ -384,19 +383,18 @@ void events::released(bool confirmed, const std::string& text)
 
 void events::note(const std::string& event, const std::string& text, importance how, shard of)
 {
-    manager_.status(text);
-    tell(event, {{"text", text}}, of);
-    if (is_told(how)) {
-        words(text, of);
-    }
+    note(event, text, how, of, json::object{});
 }
 
-void events::has_run(const std::string& text, std::string_view ended, importance how)
+void events::note(const std::string& event, const std::string& text, importance how, shard of,
+                  const json::object& more)
 {
     manager_.status(text);
-    tell("has_run", {{"text", text}, {"ended", ended}});
+    json::object fields{{"text", text}};
+    fields.insert(more.begin(), more.end());
+    tell(event, std::move(fields), of);
     if (is_told(how)) {
-        words(text);
+        words(text, of);
     }
 }
 

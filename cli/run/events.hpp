@@ -73,11 +73,11 @@ public:
     void released(bool confirmed, const std::string& text);
     // A lock that is no shard's was granted, and is neither lost nor released.
     [[nodiscard]] bool owes_release() const noexcept { return owes_release_; }
-    // Something else.
+    // Something else. `more`: its fields beside the text.
     void note(const std::string& event, const std::string& text,
               importance how = importance::trouble, shard of = {});
-    // The job of this command has run, and ended like this.
-    void has_run(const std::string& text, std::string_view ended, importance how);
+    void note(const std::string& event, const std::string& text, importance how, shard of,
+              const boost::json::object& more);
     // Something about a wait: not for those whom a wait does not concern.
     void note_of_wait(const std::string& event, const std::string& text);
     // The end: the status, a word for what that is, and a text where there is more to say.

@@ -45,7 +45,7 @@ int shared_bound::make_file()
     return file;
 }
 
-// What is mapped is zero, which is what a page begins with.
+// New memory is zero, and so are the members of a new page.
 shared_bound::shared_bound(int file)
     : file_{file}, page_{static_cast<page*>(mapped(file, sizeof(page)))}
 {

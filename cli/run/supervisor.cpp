@@ -399,9 +399,10 @@ private:
                                         "not run again in this period (--again-after-crash)"};
                 }
                 // The machine on which it failed has said so. Of a crash nobody has told.
-                say_.has_run(text_of(*done), word_for(done->ended),
-                             done->ended == run_record::result::none ? importance::trouble
-                                                                     : importance::detail);
+                const bool has_crashed = done->ended == run_record::result::none;
+                say_.note("has_run", text_of(*done),
+                          has_crashed ? importance::trouble : importance::detail, {},
+                          {{"ended", word_for(done->ended)}});
                 co_return outcome{success, "has_run"};
             }
             const auto time = std::get<record_node::held_back>(*found).time;

@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_run_between_two_moments_warns)
     BOOST_TEST(warning(at(2026, 11, 27, 20h), "daily@03:00UTC") == "");
 }
 
-// Who tries the line of a nightly in the evening takes the night's run away.
+// A person who tries the line of a nightly in the evening takes the night's run away.
 BOOST_AUTO_TEST_CASE(a_run_far_ahead_of_its_moment_warns)
 {
     const auto warning = [](servers_time joined) {
