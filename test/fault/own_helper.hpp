@@ -5,8 +5,6 @@
 #include <support/temporary_directory.hpp>
 #include <support/wait_until.hpp>
 
-#include <boost/test/unit_test.hpp>
-
 #include <signal.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -61,7 +60,10 @@ struct own_helper {
     {
         std::vector<pid_t> all;
         const auto are_there = [&] { return (all = processes()).size() == number; };
-        BOOST_TEST_REQUIRE(wait_until(are_there, std::chrono::seconds{60}));
+        if (!wait_until(are_there, std::chrono::seconds{60})) {
+            throw std::runtime_error{std::to_string(all.size()) + " processes of " + shown +
+                                     ", not " + std::to_string(number)};
+        }
         return all;
     }
     [[nodiscard]] bool is_gone(std::chrono::milliseconds within = std::chrono::seconds{60}) const
