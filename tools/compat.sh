@@ -125,6 +125,7 @@ make_root_alone() { # ROOT
     if [[ -d build/roots/$name && $(cat "build/roots/$name.packages" 2>/dev/null) == "$wanted" ]]; then
         return
     fi
+    rm -f "build/roots/$name.packages" # of a root that is whole
     [[ $1 != *-i386 ]] || architecture=(--arch i386)
     echo "== the root of Debian $1" >&2
     # shellcheck disable=SC2086

@@ -55,8 +55,8 @@ repositories() { # CODENAME
     # shellcheck disable=SC1091
     . /etc/os-release
     # shellcheck disable=SC2016
-    apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
-        grep -E " $VERSION_CODENAME(-updates|-security)? main\$" | sed "s/ $VERSION_CODENAME/ $1/" | sort -u
+    apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Identifier: Packages' |
+        sed -nE "s/^((http|https|file):.*) $VERSION_CODENAME((-updates|-security)? main)\$/\1 $1\3/p" | sort -u
 }
 
 bootstrap() { # RELEASE ARCHITECTURE TARBALL
@@ -64,9 +64,9 @@ bootstrap() { # RELEASE ARCHITECTURE TARBALL
     suite=$(codename "$1")
     base=$(mktemp -d "$roots/base.XXXXXX")
     # shellcheck disable=SC2064
-    trap "as_root rm -rf --one-file-system '$base'" EXIT
+    trap "as_root rm -rf --one-file-system '$base' '$base.tar'" EXIT
     mirror=$(repositories "$suite" | awk -v suite="$suite" '$2 == suite { print $1; exit }')
-    [[ -n $mirror ]] || die "apt knows no mirror of Debian's here; does apt-get update succeed?"
+    [[ -n $mirror ]] || die "apt knows no mirror of Debian's here, by http, https or file; does apt-get update succeed?"
     eval "$(apt-config shell proxy Acquire::http::Proxy)"
     keyring=$(compgen -G '/usr/share/keyrings/debian-archive-keyring.[gp][pg][gp]' | head -1) ||
         die 'the keys of Debian are missing: apt-get install debian-archive-keyring'
@@ -83,8 +83,8 @@ bootstrap() { # RELEASE ARCHITECTURE TARBALL
     printf '#!/bin/sh\nexit 101\n' | as_root tee "$base/usr/sbin/policy-rc.d" >/dev/null # no daemon starts
     echo force-unsafe-io | as_root tee "$base/etc/dpkg/dpkg.cfg.d/90unsafe-io" >/dev/null # nothing here must survive
     as_root chmod 755 "$base/usr/sbin/policy-rc.d" "$base"
-    as_root tar -C "$base" --one-file-system --numeric-owner -cf "$3.part" .
-    as_root mv "$3.part" "$3"
+    as_root tar -C "$base" --one-file-system --numeric-owner -cf "$base.tar" . # another one may do this at the same time
+    as_root mv "$base.tar" "$3"
 }
 
 create() { # NAME RELEASE [--arch ARCHITECTURE] [PACKAGE...]

@@ -18,7 +18,7 @@ done
 
 # Every public header is included by the one that includes them all.
 # shellcheck disable=SC2016 # the inner shell expands them
-grep -oE "\"file\": \"$PWD/($build/)?((lib|cli|testing)/[^\"]*|test/headers/colock_colock_hpp.cpp)" $build/compile_commands.json |
+grep -oP "\"file\": \"\Q$PWD\E/($build/)?((lib|cli|testing)/[^\"]*|test/headers/colock_colock_hpp.cpp)" $build/compile_commands.json |
     sed 's/.*"//' | grep -v /no_ | sort -u |
     xargs -P "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}" -I SOURCE bash -c '
         output=$(clang-tidy-14 -p "$build" --quiet SOURCE 2>/dev/null) || { printf "%s\n" "$output"; exit 1; }'
