@@ -46,7 +46,7 @@ asio::awaitable<void> serve(std::shared_ptr<colock::client> zk, tcp::socket sock
     co_await http::async_read(stream, buffer, request, asio::use_awaitable);
     std::cout << "request for " << colock::printable(request.target()) << std::endl;
 
-    std::string name{request.target().substr(1)};
+    std::string name{request.target().substr(1, request.target().find('?') - 1)};
     std::ranges::replace(name, '/', ':');
     colock::mutex resource{*zk, "/locks/" + name};
     const auto [failed, done] = co_await resource.async_try_with_lock_for(

@@ -62,6 +62,7 @@ int main(int argc, char** argv)
 {
     asio::io_context context;
     const auto* hosts = argc > 2 ? argv[2] : "localhost:2181";
+    // For a demonstration: leave this time, and that to settle, as they are by default.
     colock::client zk{context, {.hosts = hosts, .session_timeout = 4s}};
     try {
         asio::co_spawn(context, run(zk, argc > 1 ? argv[1] : "worker"), rethrow);

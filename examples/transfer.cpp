@@ -10,6 +10,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -30,7 +31,8 @@ asio::awaitable<int> balance(colock::client& zk, const std::string& account)
     co_return std::stoi((co_await zk.async_get(account)).data);
 }
 
-asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string to, int amount)
+asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string to, int amount,
+                               int& status)
 {
     co_await zk.async_connect();
     colock::mutex giver{zk, "/locks/accounts/" + from};
@@ -46,12 +48,13 @@ asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string
                                         colock::set_op("/accounts/" + to, std::to_string(now)));
         const auto [ec, results] =
             co_await zk.async_multi(steps, asio::as_tuple(asio::use_awaitable));
-        if (colock::outcome_unknown(ec) || ec == asio::error::operation_aborted) { // lost meanwhile
-            throw std::runtime_error{"the money may have moved: look at both accounts"};
+        if (ec) { // aborted: a lock was lost meanwhile
+            const bool unknown =
+                colock::outcome_unknown(ec) || ec == asio::error::operation_aborted;
+            throw std::runtime_error{unknown ? "the money may have moved: look at both accounts"
+                                             : ec.message()};
         }
-        if (ec) {
-            throw boost::system::system_error{ec};
-        }
+        status = 0; // whatever becomes of the locks now
         std::cout << from << " has " << left << ", " << to << " has " << now << std::endl;
     });
 }
@@ -65,8 +68,8 @@ int main(int argc, char** argv)
     }
     asio::io_context context;
     colock::client zk{context, {.hosts = argc > 4 ? argv[4] : "localhost:2181"}};
-    int status = 0;
-    asio::co_spawn(context, transfer(zk, argv[1], argv[2], static_cast<int>(amount)),
+    int status = 1;
+    asio::co_spawn(context, transfer(zk, argv[1], argv[2], static_cast<int>(amount), status),
                    [&](std::exception_ptr e) {
                        try {
                            if (e) {
@@ -74,10 +77,8 @@ int main(int argc, char** argv)
                            }
                        } catch (const std::exception& failure) {
                            std::cerr << failure.what() << '\n';
-                           status = 1;
                        }
-                       zk.async_close(
-                           [](colock::error_code) {}); // gives both locks back after a failure, too
+                       zk.async_close(asio::detached); // gives both locks back after a failure, too
                    });
     context.run();
     return status;

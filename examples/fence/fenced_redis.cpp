@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -18,11 +19,12 @@ namespace fence = colock::fence::redis;
 using connection = std::unique_ptr<redisContext, decltype(&redisFree)>;
 using reply = std::unique_ptr<void, decltype(&freeReplyObject)>;
 
-bool write(redisContext* db, const std::string& token, const std::string& text)
+// Runs the rest of a script if the token is not too old: nothing else. Both keys have the same hash tag, and so are on one
+// node of a cluster.
+std::optional<std::string> present(redisContext* db, const std::string& token,
+                                   const std::string& rest, const std::string& text)
 {
-    // Both keys have the same hash tag, and so are on one node of a cluster.
-    const std::string script =
-        std::string{fence::present} + "return redis.call('SET', KEYS[2], ARGV[2])";
+    const auto script = std::string{fence::present} + rest;
     const reply answer{redisCommand(db, "EVAL %s 2 {note}:fence {note}:text %s %s", script.c_str(),
                                     token.c_str(), text.c_str()),
                        &freeReplyObject};
@@ -30,20 +32,28 @@ bool write(redisContext* db, const std::string& token, const std::string& text)
     if (said == nullptr) {
         throw std::runtime_error{db->errstr};
     }
-    if (said->type == REDIS_REPLY_ERROR && !fence::refused(said->str)) {
+    if (said->type != REDIS_REPLY_ERROR) {
+        return said->str;
+    }
+    if (!fence::refused(said->str)) {
         throw std::runtime_error{said->str};
     }
-    return said->type != REDIS_REPLY_ERROR;
+    return {};
 }
 
 asio::awaitable<void> run(redisContext* db, const colock::unique_lock& held)
 {
-    // A holder that reads before it decides presents its token before it reads, in a script of its own.
-    const reply old{redisCommand(db, "GET {note}:text"), &freeReplyObject};
-    const auto* said = static_cast<const redisReply*>(old.get());
-    const std::string before = said != nullptr && said->str != nullptr ? said->str : "";
+    // A holder that reads before it decides presents its token before it reads.
+    std::string before;
+    colock::fenced(held, [&](const std::string& token) {
+        const auto read = present(db, token, "return redis.call('GET', KEYS[2]) or ''", "");
+        before = read.value_or("");
+        return read.has_value();
+    });
     const auto text = note::ask("it says '" + before + "'; what shall it say?");
-    colock::fenced(held, [&](const std::string& token) { return write(db, token, text); });
+    colock::fenced(held, [&](const std::string& token) {
+        return present(db, token, "return redis.call('SET', KEYS[2], ARGV[2])", text).has_value();
+    });
     co_return;
 }
 

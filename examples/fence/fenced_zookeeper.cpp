@@ -19,14 +19,16 @@ asio::awaitable<void> write(colock::client& zk, const colock::unique_lock& held)
     const auto text = note::ask("it says '" + old.data + "'; what shall it say?");
     // A loss cancels the body, if this process learns of it in time. Here ZooKeeper shall refuse.
     co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    colock::error_code unknown;
     for (;;) {
         const auto [ec, results] = co_await zk.async_multi(
             held.guarded(colock::set_op("/note", text)), asio::as_tuple(asio::deferred));
         if (colock::outcome_unknown(ec)) {
+            unknown = ec;
             continue; // nobody else has written if the next one succeeds
         }
-        if (const auto why = colock::fence::code_of(ec, results)) {
-            throw boost::system::system_error{why, held.path()};
+        if (const auto why = colock::fence::code_of(ec, results)) { // this time
+            throw boost::system::system_error{unknown ? unknown : why, held.path()};
         }
         co_return;
     }

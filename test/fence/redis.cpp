@@ -67,6 +67,26 @@ BOOST_AUTO_TEST_CASE(a_late_write_is_refused)
     fence_scene{"fenced_redis", "libhiredis-dev", store.port()}.late_write_is_refused();
 }
 
+BOOST_AUTO_TEST_CASE(a_late_write_is_refused_when_the_next_holder_has_read)
+{
+    const redis store;
+    fence_scene scene{"fenced_redis", "libhiredis-dev", store.port()};
+    auto stale = scene.start();
+    stale.wait_for_question();
+    BOOST_REQUIRE(stale.stop());
+    scene.take_lock_away();
+    auto next = scene.start();
+    next.wait_for_question();
+
+    stale.answer("old news");
+    stale.resume();
+    stale.expect_refused();
+    next.answer("good news");
+    next.expect_written();
+    BOOST_TEST(next.old().empty());
+    BOOST_TEST(scene.reads() == "good news");
+}
+
 // In Danish "aa" is a letter after z, and Lua compares texts as the server's locale says.
 BOOST_AUTO_TEST_CASE(a_locale_changes_no_order)
 {

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(sigterm_while_requests_hold_and_wait)
     instance b{server, 0ms};
     auto holds = a.get("/apples");
     BOOST_REQUIRE(wait_until([&] { return server.nodes("/locks/apples").size() == 1U; }, 30s));
-    auto waits = a.get("/apples");
+    auto waits = a.get("/apples?in=boxes");
     auto waits_elsewhere = b.get("/apples");
     a.send_signal(SIGTERM);
 
@@ -85,6 +85,8 @@ BOOST_AUTO_TEST_CASE(sigterm_while_requests_hold_and_wait)
         tokens.insert(response.body());
     }
     BOOST_TEST(tokens.size() == 3U);
+    BOOST_TEST(server.nodes("/locks") == std::vector<std::string>{"apples"},
+               boost::test_tools::per_element());
     BOOST_TEST(a.rest().empty());
     BOOST_TEST(a.wait().success());
     BOOST_TEST(server.sessions().size() == 1U); // of the other one

@@ -115,9 +115,9 @@ std::vector<attack> attacks_on_queues()
                            s.check_newcomer_is_blocked();
                        }});
         all.push_back({"stands in the queue where nobody can read it", kind,
-                       [marker = marker](scene& s) {
+                       [own = marker](scene& s) {
                            s.attempt([&](admin_session& a) {
-                               a.create(s.queue_path() + "/" + guid + marker, "",
+                               a.create(s.queue_path() + "/" + guid + own, "",
                                         mode::ephemeral_sequential, strangers_only);
                            });
                        },

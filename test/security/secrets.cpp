@@ -90,7 +90,8 @@ constexpr const char* long_secret_of_worker = "worker:s3cr3t-that-is-a-long-one-
 std::string hexadecimal(std::string_view bytes, const char* digits)
 {
     std::string text;
-    for (const unsigned char c : bytes) {
+    for (const char each : bytes) {
+        const auto c = static_cast<unsigned char>(each);
         text += {digits[c >> 4U], digits[c & 0xfU]};
     }
     return text;
@@ -104,8 +105,8 @@ std::string base64(std::string_view bytes)
     std::string text;
     for (std::size_t i = 0; i + 3 <= bytes.size(); i += 3) {
         std::uint32_t group = 0;
-        for (const unsigned char c : bytes.substr(i, 3)) {
-            group = group << 8U | c;
+        for (const char each : bytes.substr(i, 3)) {
+            group = group << 8U | static_cast<unsigned char>(each);
         }
         for (const auto shift : {18U, 12U, 6U, 0U}) {
             text += digits[group >> shift & 63U];

@@ -36,7 +36,7 @@ public:
         });
         for (const auto& [path, counter] : o.from) {
             servers_.by_hand({.op = opcode::create, .path = path, .acl = colock::open_acl()});
-            wait([this, &path = path] { return servers_.decided().find(path) != nullptr; });
+            wait([this, &node = path] { return servers_.decided().find(node) != nullptr; });
             time_.run_until(time_.now() + 100ms);
             servers_.set_counter(path, counter);
         }
