@@ -27,7 +27,7 @@ asio::awaitable<void> write(colock::client& zk, const colock::unique_lock& held)
             unknown = ec;
             continue; // nobody else has written if the next one succeeds
         }
-        if (const auto why = colock::fence::code_of(ec, results)) { // this time
+        if (const auto why = colock::fence::code_of(ec, results)) { // of this attempt
             throw boost::system::system_error{unknown ? unknown : why, held.path()};
         }
         co_return;

@@ -124,9 +124,8 @@ struct fence_scene {
     }
 
     // A holder is stopped for longer than its session lasts, before it writes.
-    void late_write_is_refused()
+    void write_late(writer& stale)
     {
-        auto stale = start();
         stale.wait_for_question();
         BOOST_REQUIRE(stale.stop());
         auto next = start();
@@ -134,6 +133,11 @@ struct fence_scene {
 
         stale.answer("old news");
         stale.resume();
+    }
+    void late_write_is_refused()
+    {
+        auto stale = start();
+        write_late(stale);
         stale.expect_refused();
         BOOST_TEST(reads() == "good news");
     }
