@@ -186,11 +186,44 @@ BOOST_FIXTURE_TEST_CASE(timed_try, scene)
 
 BOOST_FIXTURE_TEST_CASE(transfer, scene)
 {
-    start("one", [](auto& zk) { return ::transfer::transfer(zk, "alice", "bob", 10); });
-    start("other", [](auto& zk) { return ::transfer::transfer(zk, "bob", "alice", 20); });
+    int one = 1;
+    int other = 1;
+    start("one", [&](auto& zk) { return ::transfer::transfer(zk, "alice", "bob", 10, one); });
+    start("other", [&](auto& zk) { return ::transfer::transfer(zk, "bob", "alice", 20, other); });
     w.run_for(10s);
     BOOST_TEST(w.data("/accounts/alice").value_or("") == "110");
     BOOST_TEST(w.data("/accounts/bob").value_or("") == "90");
+    BOOST_TEST(one == 0);
+    BOOST_TEST(other == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(transfer_that_is_cut_off, scene)
+{
+    int status = 1;
+    std::string failed;
+    const auto cut_when = [&](const std::string& name, const auto& happened) {
+        status = 1;
+        w.start_process(name, [&](auto& context, std::string hosts) -> asio::awaitable<void> {
+            colock::client zk{context, {.hosts = hosts}};
+            try {
+                co_await ::transfer::transfer(zk, "alice", "bob", 10, status);
+            } catch (const std::exception& e) {
+                failed = e.what();
+            }
+        });
+        while (!happened()) {
+            w.run_for(100us);
+        }
+        w.cut(name);
+        w.run_for(1min);
+    };
+    // Before it has the answer, and after it.
+    cut_when("one", [&] { return w.data("/accounts/alice").value_or("") == "90"; });
+    BOOST_TEST(failed == "the money may have moved: look at both accounts");
+    BOOST_TEST(status == 1);
+    cut_when("other", [&] { return printed("alice has 80, bob has 120") == 1; });
+    BOOST_TEST(failed.find("lock was lost") != failed.npos, failed);
+    BOOST_TEST(status == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(worker, scene)
