@@ -128,7 +128,7 @@ public:
     int tell()
     {
         if (told_.what == nullptr) {
-            throw failure{not_found_here, printable(options_.path) + " was no lock " + when()};
+            refuse(printable(options_.path) + " was no lock " + when());
         }
         choose();
         if (options_.as_json) {
@@ -145,6 +145,18 @@ private:
     {
         return "from " + moment_of(told_.from) + " to " + moment_of(told_.to);
     }
+    void write_notes() const
+    {
+        for (const auto& each : notes_) {
+            std::cerr << "colock history: " << each << '\n';
+        }
+    }
+    // What is sought may be in what could not be read.
+    [[noreturn]] void refuse(const std::string& why) const
+    {
+        write_notes();
+        throw failure{not_found_here, why + (told_.gaps.empty() ? "" : ", with gaps")};
+    }
     [[nodiscard]] bool is_known(std::int64_t time) const
     {
         return told_.from <= time && time <= told_.to &&
@@ -160,16 +172,13 @@ private:
             std::erase_if(told_.contenders,
                           [&](const contender& c) { return c.node.czxid != token; });
             if (told_.contenders.empty()) {
-                throw failure{not_found_here, "no node at " + printable(options_.path) +
-                                                  " had this token " + when()};
+                refuse("no node at " + printable(options_.path) + " had this token " + when());
             }
         }
         if (!options_.at.empty()) {
             at_ = moment_in(options_.at);
             if (!is_known(*at_)) {
-                throw failure{not_found_here, "the files tell nothing of " + moment_of(*at_) +
-                                                  ", but " + when() +
-                                                  (told_.gaps.empty() ? "" : ", with gaps")};
+                refuse("the files tell nothing of " + moment_of(*at_) + ", but " + when());
             }
             std::erase_if(told_.contenders,
                           [&](const contender& c) { return !c.is_there_at(*at_); });
@@ -230,9 +239,7 @@ private:
         if (at_ && told_.contenders.empty()) {
             std::cout << "    nobody held it, and nobody waited\n";
         }
-        for (const auto& each : notes_) {
-            std::cerr << "colock history: " << each << '\n';
-        }
+        write_notes();
     }
 
     [[nodiscard]] json::object object_of(const contender& c) const

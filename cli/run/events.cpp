@@ -142,6 +142,7 @@ void events::waits(bool is_try)
 {
     if (metrics_) {
         metrics_->waits();
+        tell_fault(metrics_->take_fault());
     }
     last_wait_.reset();
     wait_line_.pause = first_wait_line;
@@ -273,6 +274,7 @@ void events::granted(const std::string& node, const std::string& token, shard of
 {
     if (metrics_) {
         metrics_->granted();
+        tell_fault(metrics_->take_fault());
     }
     if (lines_) {
         lines_->granted(node, token, of);
@@ -368,6 +370,7 @@ void events::released(bool confirmed, const std::string& text)
 {
     if (metrics_) {
         metrics_->gone();
+        tell_fault(metrics_->take_fault());
     }
     if (lines_) {
         lines_->gone({});
@@ -398,6 +401,13 @@ void events::note(const std::string& event, const std::string& text, importance 
     }
 }
 
+void events::tell_fault(const std::string& fault)
+{
+    if (!fault.empty()) {
+        note("warning", fault);
+    }
+}
+
 void events::note_of_wait(const std::string& event, const std::string& text)
 {
     note(event, text, on_terminal() || how_.tells_wait ? importance::news : importance::detail);
@@ -408,9 +418,7 @@ void events::ended(int status, std::string_view reason, const std::string& text)
     manager_.stopping();
     if (metrics_) {
         metrics_->ended(status, reason);
-        if (const auto fault = metrics_->flush(before_the_end); !fault.empty()) {
-            note("warning", fault);
-        }
+        tell_fault(metrics_->flush(before_the_end));
     }
     tell("ended", {{"status", status}, {"reason", reason}, {"text", text}});
     if (!text.empty()) {

@@ -93,6 +93,7 @@ private:
     [[nodiscard]] bool is_told(importance how) const noexcept;
     void words(const std::string& text, shard of = {});
     void tell(std::string_view event, boost::json::object fields, shard of = {});
+    void tell_fault(const std::string& fault);
     void waiting_as_json(const queue_entry& holder, std::optional<std::size_t> before);
     void draw(const std::string& before, const std::string& behind);
     std::string wiped();

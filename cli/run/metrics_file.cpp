@@ -22,6 +22,7 @@
 #include <cstring>
 #include <exception>
 #include <future>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -66,6 +67,7 @@ constexpr std::array run_outcomes{std::string_view{"succeeded"},
                                   word_for(not_found),
                                   word_for(signalled)};
 
+constexpr std::size_t most_kept = 10'000; // changes of a file that cannot be written
 constexpr std::size_t largest = std::size_t{4} * 1024 * 1024; // of a file that is read
 
 double in_seconds(std::chrono::nanoseconds t)
@@ -148,8 +150,28 @@ bool claim(int file, const std::string& name)
            own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
-// `as`: the file that it replaces.
-void put_in_place(const std::string& name, const std::string& text, const struct stat& as)
+constexpr const char* access_list = "system.posix_acl_access";
+
+// Gives a file the owners, the access control list and the mode of the one that it replaces.
+bool resemble(int to, int from, const struct stat& as)
+{
+    // Others who share the file go on to write it. Root may give it to its owner, a member of its group to that.
+    if (::fchown(to, as.st_uid, as.st_gid) != 0) {
+        static_cast<void>(::fchown(to, static_cast<::uid_t>(-1), as.st_gid));
+    }
+    char list[512];
+    const auto size = ::fgetxattr(from, access_list, list, sizeof list);
+    if (size > 0 && ::fsetxattr(to, access_list, list, static_cast<std::size_t>(size), 0) == 0) {
+        return true; // and with it the mode
+    }
+    const bool has_list = size > 0 || errno == ERANGE;
+    ::fremovexattr(to, access_list); // the directory's
+    // With an access control list the bits of the group are the list's mask.
+    return ::fchmod(to, as.st_mode & (has_list ? 0707 : 0777)) == 0;
+}
+
+// `file`: the one that it replaces.
+void put_in_place(const std::string& name, const std::string& text, int file, const struct stat& as)
 {
     // One process at a time comes here, so this name is its own. The collector reads *.prom only.
     const auto slash = name.rfind('/') + 1;
@@ -162,13 +184,7 @@ void put_in_place(const std::string& name, const std::string& text, const struct
     };
     {
         const metrics_handle to{next, O_WRONLY | O_CREAT | O_TRUNC, 0600};
-        // Others who share the file go on to write it. Root may give it to its owner, a member of its group to that.
-        if (::fchown(to, as.st_uid, as.st_gid) != 0) {
-            static_cast<void>(::fchown(to, static_cast<::uid_t>(-1), as.st_gid));
-        }
-        // With an access control list the bits of the group are the list's mask.
-        const bool has_list = ::getxattr(name.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
-        if (::fchmod(to, as.st_mode & (has_list ? 0707 : 0777)) != 0) {
+        if (!resemble(to, file, as)) {
             give_up("cannot write " + next);
         }
         for (std::string_view left = text; !left.empty();) {
@@ -202,7 +218,7 @@ void update_metrics(const std::string& name, const std::vector<metric_change>& c
             auto& value = values[each.series];
             value = each.adds ? value + each.value : each.value;
         }
-        put_in_place(name, exposition_of(run_families, values), about);
+        put_in_place(name, exposition_of(run_families, values), file, about);
         return;
     }
 }
@@ -215,19 +231,35 @@ struct metrics_file::shared {
     asio::io_context io{1};
     asio::executor_work_guard<asio::io_context::executor_type> keeps_running =
         asio::make_work_guard(io);
+    std::mutex mutex = {}; // of the fault
+    std::string fault = {};
     // The thread's own.
     std::vector<metric_change> changes = {};
-    std::string fault = {};
+    bool fails = false;
 
+    // What cannot be written is written with the next change.
     void write()
     {
-        if (const auto all = std::exchange(changes, {}); !all.empty()) {
-            try {
-                update_metrics(file, all);
-            } catch (const std::exception& e) {
-                fault = e.what();
-            }
+        if (changes.empty()) {
+            return;
         }
+        std::string why;
+        try {
+            update_metrics(file, changes);
+            changes.clear();
+        } catch (const std::exception& e) {
+            why = e.what();
+            changes.resize(std::min(changes.size(), most_kept));
+        }
+        if (const bool failed_before = std::exchange(fails, !why.empty()); fails != failed_before) {
+            const std::lock_guard lock{mutex};
+            fault = why;
+        }
+    }
+    std::string take_fault()
+    {
+        const std::lock_guard lock{mutex};
+        return std::exchange(fault, {});
     }
 
     [[nodiscard]] metric_change plus(std::string_view name, double value) const
@@ -320,12 +352,17 @@ void metrics_file::ended(int status, std::string_view reason)
     write(std::move(changes));
 }
 
+std::string metrics_file::take_fault()
+{
+    return shared_->take_fault();
+}
+
 std::string metrics_file::flush(std::chrono::milliseconds patience)
 {
     const auto told = std::make_shared<std::promise<std::string>>();
     asio::post(shared_->io, [all = shared_, told] {
         all->write();
-        told->set_value(std::exchange(all->fault, {}));
+        told->set_value(all->take_fault());
     });
     auto fault = told->get_future();
     return fault.wait_for(patience) == std::future_status::ready

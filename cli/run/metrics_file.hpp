@@ -32,7 +32,9 @@ public:
     // The end of all: `reason` as --json has it, and the status.
     void ended(int status, std::string_view reason);
 
-    // Gives what is still to be written a moment. Why something could not be written; empty when all was.
+    // Why the file cannot be written: once, until it can be again; else empty.
+    [[nodiscard]] std::string take_fault();
+    // Gives what is still to be written a moment, and then does the same.
     [[nodiscard]] std::string flush(std::chrono::milliseconds patience);
 
 private:

@@ -433,7 +433,9 @@ private:
             co_return false;
         }
         say_.note_of_wait("held_back", wait_.why_not());
-        const auto ended = co_await first_of(pause(time), held.wait_lost(), held.wait_revoked());
+        const time_left remaining = [&] { return held.remaining(); };
+        const auto ended = co_await first_of(pause(time), held.wait_lost(), held.wait_revoked(),
+                                             tell_risk(zk_, say_, remaining));
         const bool is_asked_for = ended.index() == 2;
         if (is_asked_for) {
             wait_.explain("a client asks for " + path +

@@ -12,7 +12,6 @@ boost::asio::awaitable<void> tell_risk(client& zk, events& say, const time_left&
 {
     auto seen = zk.state();
     for (bool is_told = false;;) {
-        seen = co_await zk.async_wait_state_change(seen, boost::asio::use_awaitable);
         const auto left = remaining();
         if (seen == connection_state::suspended && left) {
             is_told = true;
@@ -23,6 +22,7 @@ boost::asio::awaitable<void> tell_risk(client& zk, events& say, const time_left&
                 say.safe_again(*left);
             }
         }
+        seen = co_await zk.async_wait_state_change(seen, boost::asio::use_awaitable);
     }
 }
 

@@ -7,8 +7,11 @@
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <regex>
 #include <sstream>
@@ -248,6 +251,55 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_said_and_changes_no_status)
     BOOST_TEST(r.status == 4);
     BOOST_TEST(has(r.err, file), r.err);
     ::close(kept);
+}
+
+BOOST_AUTO_TEST_CASE(what_could_not_be_written_is_said_at_once_and_written_later)
+{
+    file = files.path() + "/directory.prom";
+    BOOST_REQUIRE(::mkdir(file.c_str(), 0755) == 0);
+    colock_process first{servers, with({}, {"sh", "-c", "sleep 0.5"})};
+    BOOST_REQUIRE(queue_has(1));
+    colock_process next{servers, with({"--metrics", file}, holding())};
+    BOOST_REQUIRE(runs());
+    const auto said = [&] { return matches(next.err(), std::regex{file}).size(); };
+    BOOST_TEST(wait_until([&] { return said() == 1; }, patience), next.err());
+    BOOST_REQUIRE(::rmdir(file.c_str()) == 0);
+    enough();
+    BOOST_TEST(next.status() == 0);
+    BOOST_TEST(said() == 1u);
+    BOOST_TEST(value(of_path("colock_run_last_grant_timestamp_seconds")) > 0);
+    BOOST_TEST(value(of_path("colock_run_wait_seconds_count")) == 1);
+    BOOST_TEST(outcomes("succeeded") == 1);
+    BOOST_TEST(first.status() == 0);
+}
+
+// The bits of a group are a list's mask.
+BOOST_AUTO_TEST_CASE(an_access_control_list_stays)
+{
+    struct entry {
+        std::uint16_t tag, may;
+        std::uint32_t who;
+    };
+    constexpr std::uint32_t nobody = 0xffffffff;
+    const struct access_list {
+        std::uint32_t version = 2;
+        entry entries[5] = {
+            {1, 6, nobody}, {2, 4, 1234}, {4, 0, nobody}, {0x10, 4, nobody}, {0x20, 0, nobody}};
+    } inherited;
+    if (::setxattr(files.path().c_str(), "system.posix_acl_default", &inherited, sizeof inherited,
+                   0) != 0) {
+        BOOST_TEST_MESSAGE("skipped: this file system has no access control lists");
+        return;
+    }
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    BOOST_TEST(measured({}, "exit 0").status == 0);
+    access_list now{.version = 0};
+    BOOST_TEST(::getxattr(file.c_str(), "system.posix_acl_access", &now, sizeof now) ==
+               static_cast<ssize_t>(sizeof now));
+    BOOST_TEST(std::memcmp(&now, &inherited, sizeof now) == 0);
+    struct stat about {};
+    BOOST_REQUIRE(::stat(file.c_str(), &about) == 0);
+    BOOST_TEST((about.st_mode & 0777U) == 0640U);
 }
 
 BOOST_AUTO_TEST_CASE(ls_prints_what_all_machines_do)

@@ -391,6 +391,23 @@ BOOST_AUTO_TEST_CASE(who_is_held_back_makes_way_when_asked)
     BOOST_TEST(j.times() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(an_outage_is_told_to_whom_the_last_run_holds_back)
+{
+    job j;
+    BOOST_TEST(j.run({"--hold-at-least", "1h"}, j.logs()).status == 0);
+    tcp_proxy between{j.servers};
+    colock_process waits{between.connect_string(),
+                         j.with({"--hold-at-least", "1h", "--json"}, j.logs())};
+    BOOST_TEST(wait_until([&] { return has(waits.err(), "held_back"); }, patience));
+    between.refuse(true, refusal::close_at_once);
+    between.cut();
+    BOOST_TEST(wait_until([&] { return has(waits.err(), "at_risk"); }, patience), waits.err());
+    between.refuse(false);
+    BOOST_TEST(wait_until([&] { return has(waits.err(), "safe_again"); }, patience), waits.err());
+    waits.process().send_signal(SIGTERM);
+    BOOST_TEST(waits.status() == 143);
+}
+
 BOOST_AUTO_TEST_CASE(holding_forgets_no_period)
 {
     job j;

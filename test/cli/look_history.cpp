@@ -286,6 +286,22 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_said_in_one_line)
     check({"--token", "00000000deadbeef", "/p/m"}, 1, "had this token");
 }
 
+// What is sought may be in them.
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_are_named_where_nothing_is_found)
+{
+    const holder_process held{"mutex", {"/p/m"}, 60s, "-", server.connect_string()};
+    now();
+    const auto copy = files.path() + "/copy";
+    fs::copy(server.directory() + "/version-2", copy);
+    std::ofstream{copy + "/snapshot.5.gz"} << "packed";
+    for (const std::vector<std::string>& arguments :
+         {{"--token", "00000000deadbeef", "/p/m"}, {"/none"}, {"--json", "/none"}}) {
+        const auto r = history(arguments, copy);
+        BOOST_TEST(r.status == 1);
+        BOOST_TEST(has(r.err, "snapshot.5.gz is compressed"), r.err);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace colock::test::look_history_test
