@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(prometheus_has_a_number_for_each_expression)
             wanted.push_back(compared_by(alert));
         }
     }
-    BOOST_TEST(wanted.size() == 9U + 7U + 3U);
+    BOOST_TEST(wanted.size() == 9U + 8U + 3U);
 
     // A holder and a waiter stay; one more job runs after each look.
     colock_process holder{servers, with({}, holding())};

@@ -294,8 +294,9 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_are_named_where_nothing_is_found)
     const auto copy = files.path() + "/copy";
     fs::copy(server.directory() + "/version-2", copy);
     std::ofstream{copy + "/snapshot.5.gz"} << "packed";
-    for (const std::vector<std::string>& arguments :
-         {{"--token", "00000000deadbeef", "/p/m"}, {"/none"}, {"--json", "/none"}}) {
+    const std::vector<std::vector<std::string>> all{
+        {"--token", "00000000deadbeef", "/p/m"}, {"/none"}, {"--json", "/none"}};
+    for (const auto& arguments : all) {
         const auto r = history(arguments, copy);
         BOOST_TEST(r.status == 1);
         BOOST_TEST(has(r.err, "snapshot.5.gz is compressed"), r.err);
