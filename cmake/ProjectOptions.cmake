@@ -24,7 +24,7 @@ target_compile_options(
                                      # GCC 12 mistakes the allocation of large coroutines.
                                      $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
                                      # The stable_sort of GCC 12's library uses what later clangs warn of.
-                                     $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER:$<CXX_COMPILER_VERSION>,15>>:-Wno-deprecated-declarations>
+                                     $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,16>>:-Wno-deprecated-declarations>
                                      $<$<BOOL:${COLOCK_WERROR}>:-Werror>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 

@@ -6,6 +6,7 @@
 //     transfer FROM TO AMOUNT [HOST:PORT]      accounts are nodes below /accounts; a missing one is opened with 100
 //
 #include <colock/colock.hpp>
+#include <colock/fence/fenced.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -52,7 +53,7 @@ asio::awaitable<void> transfer(colock::client& zk, std::string from, std::string
             const bool unknown =
                 colock::outcome_unknown(ec) || ec == asio::error::operation_aborted;
             throw std::runtime_error{unknown ? "the money may have moved: look at both accounts"
-                                             : ec.message()};
+                                             : colock::fence::code_of(ec, results, 2).message()};
         }
         status = 0; // whatever becomes of the locks now
         std::cout << from << " has " << left << ", " << to << " has " << now << std::endl;

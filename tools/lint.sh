@@ -16,6 +16,7 @@ shell() { tracked dev .ci/run '*.sh' | xargs -0 shellcheck -x; }
 house() {
     local file
     for file in test/house/*.cmake; do cmake -P "$file" || return; done
+    tracked >/dev/null || return
     if tracked | grep -zvE '^[A-Za-z0-9._/+-]+$' | tr '\0' '\n' | grep .; then
         echo 'house: these names are not for every system'
         return 1

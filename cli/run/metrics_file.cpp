@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -67,7 +68,6 @@ constexpr std::array run_outcomes{std::string_view{"succeeded"},
                                   word_for(not_found),
                                   word_for(signalled)};
 
-constexpr std::size_t most_kept = 10'000; // changes of a file that cannot be written
 constexpr std::size_t largest = std::size_t{4} * 1024 * 1024; // of a file that is read
 
 double in_seconds(std::chrono::nanoseconds t)
@@ -159,15 +159,15 @@ bool resemble(int to, int from, const struct stat& as)
     if (::fchown(to, as.st_uid, as.st_gid) != 0) {
         static_cast<void>(::fchown(to, static_cast<::uid_t>(-1), as.st_gid));
     }
-    char list[512];
-    const auto size = ::fgetxattr(from, access_list, list, sizeof list);
-    if (size > 0 && ::fsetxattr(to, access_list, list, static_cast<std::size_t>(size), 0) == 0) {
+    std::vector<char> list(XATTR_SIZE_MAX);
+    const auto size = ::fgetxattr(from, access_list, list.data(), list.size());
+    if (size > 0 &&
+        ::fsetxattr(to, access_list, list.data(), static_cast<std::size_t>(size), 0) == 0) {
         return true; // and with it the mode
     }
-    const bool has_list = size > 0 || errno == ERANGE;
     ::fremovexattr(to, access_list); // the directory's
     // With an access control list the bits of the group are the list's mask.
-    return ::fchmod(to, as.st_mode & (has_list ? 0707 : 0777)) == 0;
+    return ::fchmod(to, as.st_mode & (size > 0 ? 0707 : 0777)) == 0;
 }
 
 // `file`: the one that it replaces.
@@ -237,6 +237,15 @@ struct metrics_file::shared {
     std::vector<metric_change> changes = {};
     bool fails = false;
 
+    void add(const metric_change& more)
+    {
+        const auto same = std::ranges::find(changes, more.series, &metric_change::series);
+        if (same == changes.end()) {
+            changes.push_back(more);
+        } else {
+            same->value = more.adds ? same->value + more.value : more.value;
+        }
+    }
     // What cannot be written is written with the next change.
     void write()
     {
@@ -249,7 +258,6 @@ struct metrics_file::shared {
             changes.clear();
         } catch (const std::exception& e) {
             why = e.what();
-            changes.resize(std::min(changes.size(), most_kept));
         }
         if (const bool failed_before = std::exchange(fails, !why.empty()); fails != failed_before) {
             const std::lock_guard lock{mutex};
@@ -301,7 +309,9 @@ metrics_file::~metrics_file()
 void metrics_file::write(std::vector<metric_change> changes)
 {
     asio::post(shared_->io, [all = shared_, changes = std::move(changes)] {
-        all->changes.insert(all->changes.end(), changes.begin(), changes.end());
+        for (const auto& each : changes) {
+            all->add(each);
+        }
         asio::post(all->io, [all] { all->write(); }); // with what has come meanwhile
     });
 }

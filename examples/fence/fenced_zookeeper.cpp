@@ -24,7 +24,7 @@ asio::awaitable<void> write(colock::client& zk, const colock::unique_lock& held)
         const auto [ec, results] = co_await zk.async_multi(
             held.guarded(colock::set_op("/note", text)), asio::as_tuple(asio::deferred));
         if (colock::outcome_unknown(ec)) {
-            unknown = ec;
+            unknown = unknown ? unknown : ec;
             continue; // nobody else has written if the next one succeeds
         }
         if (const auto why = colock::fence::code_of(ec, results)) { // of this attempt

@@ -257,9 +257,13 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_written_is_said_at_once_and_written_later
 {
     file = files.path() + "/directory.prom";
     BOOST_REQUIRE(::mkdir(file.c_str(), 0755) == 0);
-    colock_process first{servers, with({}, {"sh", "-c", "sleep 0.5"})};
+    const auto go = files.path() + "/go";
+    colock_process first{servers,
+                         with({}, {"sh", "-c", "while [ ! -e " + go + " ]; do sleep 0.01; done"})};
     BOOST_REQUIRE(queue_has(1));
     colock_process next{servers, with({"--metrics", file}, holding())};
+    BOOST_REQUIRE(queue_has(2));
+    std::ofstream{go}; // NOLINT(bugprone-unused-raii)
     BOOST_REQUIRE(runs());
     const auto said = [&] { return matches(next.err(), std::regex{file}).size(); };
     BOOST_TEST(wait_until([&] { return said() == 1; }, patience), next.err());

@@ -211,9 +211,11 @@ BOOST_FIXTURE_TEST_CASE(transfer_that_is_cut_off, scene)
                 failed = e.what();
             }
         });
-        while (!happened()) {
+        failed.clear();
+        for (int i = 0; i != 100'000 && !happened(); ++i) {
             w.run_for(100us);
         }
+        BOOST_TEST_REQUIRE(happened(), failed);
         w.cut(name);
         w.run_for(1min);
     };
