@@ -381,14 +381,16 @@ BOOST_AUTO_TEST_CASE(prometheus_has_a_number_for_each_expression)
     }
     BOOST_TEST(wanted.size() == 9U + 8U + 3U);
 
-    // A holder and a waiter stay; one more job runs after each look.
+    // A holder and a waiter stay; two more jobs run before each look.
     colock_process holder{servers, with({}, holding())};
     BOOST_REQUIRE(runs());
     colock_process waiter{servers, with({}, {"true"})};
     BOOST_REQUIRE(queue_has(2));
     const auto job = path + "-job";
+    const auto bad = path + "-bad";
     const auto look = [&] {
         BOOST_TEST(run_colock(servers, {"run", "--metrics", file, job, "--", "true"}).status == 0);
+        BOOST_TEST(run_colock(servers, {"run", "--metrics", file, bad, "--", "false"}).status == 1);
         const auto locks = run_colock(servers, {"ls", "-r", "--prometheus", own_node()}).out;
         std::ofstream{files.path() + "/next"} << file_text(file) << locks;
         std::filesystem::rename(files.path() + "/next", files.path() + "/metrics");

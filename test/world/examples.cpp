@@ -6,6 +6,7 @@
 //  - senders: its main function is what waits;
 //  - demo and turn_taker: processes, signals, and a file that they share.
 #include <colock/colock.hpp>
+#include <colock/fence/fenced.hpp>
 
 #include "example_scene.hpp"
 
