@@ -151,7 +151,7 @@ private:
             std::cerr << "colock history: " << each << '\n';
         }
     }
-    // What is sought may be in what could not be read.
+    // The files that could not be read may have it.
     [[noreturn]] void refuse(const std::string& why) const
     {
         write_notes();

@@ -19,8 +19,8 @@ namespace fence = colock::fence::redis;
 using connection = std::unique_ptr<redisContext, decltype(&redisFree)>;
 using reply = std::unique_ptr<void, decltype(&freeReplyObject)>;
 
-// Runs the rest of a script if the token is not too old: nothing else. Both keys have the same hash tag, and so are on one
-// node of a cluster.
+// Presents the token, then runs the rest of the script: its answer, or nothing when the token was refused. Both keys have
+// the same hash tag, and so are on one node of a cluster.
 std::optional<std::string> present(redisContext* db, const std::string& token,
                                    const std::string& rest, const std::string& text)
 {

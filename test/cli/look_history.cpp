@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_there_is_said_in_one_line)
     check({"--token", "00000000deadbeef", "/p/m"}, 1, "had this token");
 }
 
-// What is sought may be in them.
+// These files may have what the user asks for.
 BOOST_AUTO_TEST_CASE(files_that_cannot_be_read_are_named_where_nothing_is_found)
 {
     const holder_process held{"mutex", {"/p/m"}, 60s, "-", server.connect_string()};
